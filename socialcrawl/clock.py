@@ -1,0 +1,27 @@
+"""Time: the only module that looks at the wall clock or sleeps."""
+
+import threading
+import time
+
+
+class SystemClock:
+    """The clock of this machine; a sleep ends early when somebody interrupts."""
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return time.time()
+
+    def sleep(self, until: float) -> None:
+        """Wait until that instant, or until `interrupt`."""
+        self._stop.wait(max(0.0, until - time.time()))
+
+    def interrupt(self) -> None:
+        """Ask the run to stop; safe to call from a signal handler."""
+        self._stop.set()
+
+    def interrupted(self) -> bool:
+        """Whether `interrupt` was called."""
+        return self._stop.is_set()

@@ -1,0 +1,122 @@
+"""Algorithm 1 of Gouriten, Maniu, Senellart (section 3), as a crawl that the loop can drive.
+
+    1  V <- ()                                                self.picks
+    2  G' <- G0, the graph of the seeds                       the acts search, resolve, seed
+    3  for i = 1 .. n/r                                       run.py, until choose says Stop
+    4      frontier <- extractFrontier(G')                    graph.frontier(), kept from step to step
+    5      scored <- estimator.scoreFrontier(G', frontier)    estimator.score(...)
+    6      nodes <- strategy.getNextNodes(scored, r)          greedy(...)
+    7      V <- (V, nodes)                                    the picks that choose returns
+    8-9    for u in nodes: G' <- G' + crawlNode(u)            absorb(...)
+
+It decides and learns; it never waits, reads or writes. The seeds are asked first, in their order; they are no training
+rows. `choose` changes nothing; `absorb` is the only method that does.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from socialcrawl.collect.estimators import Estimator
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.collect.strategies import greedy
+from socialcrawl.graph import Graph
+from socialcrawl.model import Node, Outcome, Pick, Stop
+from socialcrawl.protocols import Batch, History
+
+REST = 20  # picks after which a node that failed for a while is offered again
+TRIES = 3  # times a node may fail before it counts as missing
+
+
+class Collect:
+    """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer."""
+
+    def __init__(
+        self, seeds: Seeds, estimator: Estimator, steps: int | None, width: Callable[[str], int] = lambda _: 1
+    ) -> None:
+        self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
+        self.graph = Graph()
+        self.picks = 0  # all decisions so far: the next pick's n
+        self.taken = 0  # those after the seeds: what the budget counts
+        self.relevance = 0.0  # sum of beta over the steps after the seeds
+        self.seed_relevance = 0.0
+        self.failures: dict[Node, int] = {}
+        self.resting: dict[Node, int] = {}  # node -> the pick at which it may be asked again
+
+    def choose(self, size: int, now: float) -> Batch | Stop:
+        """The next r = `size` picks: seeds while there are any, then the best of the frontier."""
+        act, nodes = self.seeds.due(size, self.width)
+        if nodes:
+            return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
+        if not self.seeds.asked:
+            return Stop("failed", self.seeds.complaint())
+        left = size if self.steps is None else min(size, self.steps - self.taken)
+        if left <= 0:
+            return Stop("done", f"all {self.steps} steps are done")
+        rows = self.graph.frontier()
+        if not len(rows):
+            return self._late(left) or Stop("done", "the frontier is empty: every account in reach was asked")
+        scores = self.estimator.score(self.graph, rows, self.picks)
+        best = greedy(scores, left)
+        return tuple(
+            Pick(
+                self.picks + i,
+                self.graph.node(row := int(rows[position])),
+                "expand",
+                float(scores[position]),
+                self.graph.features(row),
+            )
+            for i, position in enumerate(best)
+        )
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Grow the graph and teach the estimator, in pick order."""
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            self.picks = pick.n + 1
+            if pick.act in ("search", "resolve"):
+                self.seeds.absorb(pick, outcome)
+                continue
+            if pick.act == "seed":
+                self.seeds.done(pick.node)
+                self.graph.seed(pick.node)
+                self.seed_relevance += outcome.value
+            else:
+                self.taken += 1
+                self.relevance += outcome.value
+            self._grow(pick, outcome)
+        self._wake()
+
+    def fold(self, history: History) -> None:
+        """Absorb every finished batch in turn."""
+        for batch, outcomes in history:
+            self.absorb(batch, outcomes)
+
+    def _grow(self, pick: Pick, outcome: Outcome) -> None:
+        if outcome.missing is None:
+            self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
+            if pick.act == "expand":
+                self.estimator.learn(np.array([pick.x]), np.array([outcome.value]))
+            return
+        self.graph.drop(pick.node)
+        if outcome.missing == "temporary":
+            self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
+            if self.failures[pick.node] < TRIES:
+                self.resting[pick.node] = pick.n + REST
+
+    def _wake(self) -> None:
+        for node in [node for node, due in self.resting.items() if due <= self.picks]:
+            self._offer_again(node)
+
+    def _offer_again(self, node: Node) -> None:
+        del self.resting[node]
+        if not self.seeds.retry(node):
+            self.graph.set_open(node, is_open=True)
+
+    def _late(self, left: int) -> Batch:
+        """With nothing else to do, nodes that rest are asked before their time; seeds among them as seeds."""
+        nodes = list(self.resting)[:left]
+        acts = ["seed" if node in self.seeds else "expand" for node in nodes]
+        return tuple(
+            Pick(self.picks + i, node, act, 0.0, self.graph.features(self.graph.row(node)))
+            for i, (node, act) in enumerate(zip(nodes, acts, strict=True))
+        )

@@ -1,0 +1,32 @@
+"""The baselines of Gouriten et al., section 5.1: random, and breadth-first."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.draws import uniform
+from socialcrawl.graph import Graph, Rows
+
+
+class Random:
+    """A uniform draw from the frontier, fresh at every pick (Estimator 1), keyed by (seed, pick)."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """Independent uniform numbers, one for each of `rows`."""
+        return uniform(self.seed, "random estimator", n, len(rows))
+
+    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Nothing: chance does not learn."""
+
+
+class BreadthFirst:
+    """1 / (l + 1), with l the shortest known distance from the seeds (Estimator 2)."""
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """Scores in (0, 1]: the nearer, the higher."""
+        return np.asarray(1.0 / (graph.column("depth", rows) + 1.0))
+
+    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Nothing: distances are in the graph."""

@@ -1,0 +1,23 @@
+"""The neighbourhood estimators of Gouriten et al., section 5.2: one feature of the known in-links."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.graph import Graph, Rows
+
+
+class Neighbourhood:
+    """One feature as the score: h over the known in-links e = (u, v) of w(u), w(e) or w(u)*w(e).
+
+    `of` is n | e | ne, `h` is sum | avg | max.
+    """
+
+    def __init__(self, of: str, h: str) -> None:
+        self.feature = f"{of}_{h}"
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """The feature itself."""
+        return graph.column(self.feature, rows)
+
+    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Nothing: the features are in the graph."""

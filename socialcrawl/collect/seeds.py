@@ -1,0 +1,87 @@
+"""Where a crawl starts: queries to search, usernames to look up, accounts to ask first."""
+
+from collections.abc import Callable, Iterable
+
+from socialcrawl.model import Node, Outcome, Pick
+
+
+class Seeds:
+    """The seeds of a campaign on their way: search -> resolve -> seed, each in the order given.
+
+    Args:
+        queries: nodes of the keyword searches; their authors become seeds, after the named ones.
+        names: nodes of the accounts that the user named.
+        most: the most seeds that searches may add; None for all.
+    """
+
+    def __init__(self, queries: Iterable[Node] = (), names: Iterable[Node] = (), most: int | None = None) -> None:
+        self.queries = list(queries)
+        self.unresolved = list(dict.fromkeys(names))
+        self.most = most
+        self.found = 0
+        self.ready: list[Node] = []
+        self.asked: dict[Node, None] = {}
+        self.missing: dict[Node, str] = {}
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.asked
+
+    def due(self, size: int, width: Callable[[str], int]) -> tuple[str, list[Node]]:
+        """The next act and its nodes, at most `size` requests of them; no nodes when the seeds are done."""
+        for act, nodes in (("search", self.queries), ("resolve", self.unresolved), ("seed", self.ready)):
+            if nodes:
+                return act, nodes[: size * width(act)]
+        return "", []
+
+    def absorb(self, pick: Pick, outcome: Outcome) -> None:
+        """Learn from a search or a look-up; one that failed for a while stays in line."""
+        if outcome.missing == "temporary":
+            return
+        if pick.act == "search":
+            self.queries.remove(pick.node)
+            self._take_authors([Node(int(node)) for node in outcome.targets])
+            return
+        self.unresolved.remove(pick.node)
+        node = pick.node
+        if outcome.missing and outcome.missing.startswith("same-as:"):
+            node = Node(int(outcome.missing.removeprefix("same-as:")))
+        elif outcome.missing:
+            self.missing[node] = outcome.missing
+            return
+        if node not in self.ready and node not in self.asked:
+            self.ready.append(node)
+
+    def done(self, node: Node) -> None:
+        """Note that a seed was asked."""
+        if node in self.ready:
+            self.ready.remove(node)
+        self.asked[node] = None
+
+    def retry(self, node: Node) -> bool:
+        """Put a seed that failed for a while back in line; False if `node` is no seed."""
+        if node not in self.asked:
+            return False
+        if node not in self.ready:
+            self.ready.append(node)
+        return True
+
+    def complaint(self) -> str:
+        """Why there is nothing to start from, and what to do."""
+        if self.missing:
+            reasons = ", ".join(sorted(set(self.missing.values())))
+            return (
+                f"none of the {len(self.missing)} seeds can be read ({reasons}): "
+                "check the usernames, or let the keywords find seeds (search = true)"
+            )
+        return (
+            "the search found no posts, so there is no account to start from: "
+            "use other keywords, or name seeds (usernames = [...])"
+        )
+
+    def _take_authors(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            if self.most is not None and self.found >= self.most:
+                return
+            if node not in self.unresolved and node not in self.ready:
+                self.unresolved.append(node)
+                self.found += 1

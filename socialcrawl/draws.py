@@ -1,0 +1,19 @@
+"""Random draws without state: each is a function of (campaign seed, purpose, n).
+
+A draw that is lost in a crash, or asked for twice, is the same again; no generator is shared or advanced.
+"""
+
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def generator(seed: int, purpose: str, n: int) -> np.random.Generator:
+    """The generator for draw number `n` of one purpose; the same arguments give the same draws."""
+    return np.random.default_rng([seed, zlib.crc32(purpose.encode()), n])
+
+
+def uniform(seed: int, purpose: str, n: int, size: int) -> NDArray[np.float64]:
+    """`size` numbers in [0, 1), float64, for draw number `n` of one purpose."""
+    return generator(seed, purpose, n).random(size)

@@ -1,0 +1,276 @@
+"""A file of posts, read into columns: Parquet, CSV or JSON lines.
+
+Columns `author, created_at, text` are needed; `id, mentions, reply_to, lang` are used where they exist.
+
+- `created_at`: Unix seconds (whole or not), ISO 8601 text (UTC where it names no zone), or a Parquet timestamp.
+- `mentions`: a list of names; in CSV a JSON list or names separated by spaces, commas or semicolons. Without the
+  column, the names are read from `@name` in the text.
+- `reply_to`: a post id of this file, or else the name of the author who is answered.
+
+Names are compared without case everywhere; `fold` is that comparison.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import PostsFileError
+
+NEEDED = ("author", "created_at", "text")
+TEXTUAL = ("author", "text", "id", "reply_to", "lang")
+# Post ids are milliseconds in 41 bits from 2010 on, so later times have none; milliseconds by mistake fall out too.
+LATEST = 3_471_292_800  # 2080-01-01
+
+_AT_NAME = re.compile(r"(?<!\w)@(\w+)")
+_BETWEEN_NAMES = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True)
+class Posts:
+    """Posts as columns of one length n, in the order of the file.
+
+    Attributes:
+        authors: n names, in the spelling of the file, without a leading @.
+        created_at: int64[n], Unix seconds.
+        texts: n texts.
+        mentioned: the names of all mentions, post after post.
+        mention_offsets: int64[n + 1]; post i mentions `mentioned[mention_offsets[i]:mention_offsets[i + 1]]`.
+        ids: n ids, all different, or None.
+        reply_to: n post ids or author names, None where a post is no reply; or None.
+        lang: n language codes, or None.
+    """
+
+    authors: list[str]
+    created_at: NDArray[np.int64]
+    texts: list[str]
+    mentioned: list[str]
+    mention_offsets: NDArray[np.int64]
+    ids: list[str] | None = None
+    reply_to: list[str | None] | None = None
+    lang: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.authors)
+
+    def mentions_of(self, row: int) -> list[str]:
+        """The names that the post in this row (0-based) mentions, in the spelling of the file."""
+        return self.mentioned[self.mention_offsets[row] : self.mention_offsets[row + 1]]
+
+
+def fold(name: str) -> str:
+    """The form of a username in which two spellings of one account are equal."""
+    return name.lower()
+
+
+def read_posts(path: Path | str) -> Posts:
+    """The posts of a file, by its ending: .parquet .pq, .csv, .jsonl .ndjson .json (lines); the text ones also .gz.
+
+    Raises:
+        PostsFileError: the file is missing or unreadable, lacks columns or rows, or has a bad cell (named by row).
+    """
+    path = Path(path)
+    table = _table(path)
+    found = table.column_names
+    lacking = [name for name in NEEDED if name not in found]
+    if lacking:
+        raise PostsFileError(
+            f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}; "
+            f"it has {', '.join(found) or 'none'}. Rename the columns of the file."
+        )
+    if not table.num_rows:
+        raise PostsFileError(f"{path} has no rows; give a file with at least one post.")
+    texts = [text or "" for text in _strings(table, "text")]
+    mentioned, offsets = _mentions(path, table, texts)
+    lang = _strings(table, "lang") if "lang" in found else None
+    return Posts(
+        authors=_authors(path, table),
+        created_at=_times(path, table.column("created_at")),
+        texts=texts,
+        mentioned=mentioned,
+        mention_offsets=offsets,
+        ids=_ids(path, table) if "id" in found else None,
+        reply_to=[_bare(name) or None for name in _strings(table, "reply_to")] if "reply_to" in found else None,
+        lang=None if lang is None else [code or "und" for code in lang],
+    )
+
+
+def _table(path: Path) -> Any:
+    import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of files pay it
+
+    if not path.is_file():
+        raise PostsFileError(f"There is no file {path}. Give the path of a Parquet, CSV or JSON lines file.")
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
+    reader = _READERS.get(endings[-1] if endings else "")
+    if reader is None:
+        raise PostsFileError(f"{path} is of no known kind. Name it .parquet, .csv, .jsonl or .ndjson (.gz may follow).")
+    try:
+        return reader(path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise PostsFileError(
+            f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format."
+        ) from error
+
+
+def _read_parquet(path: Path) -> Any:
+    from pyarrow import parquet  # noqa: PLC0415
+
+    return parquet.read_table(path)
+
+
+def _read_csv(path: Path) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import csv  # noqa: PLC0415
+
+    types = dict.fromkeys((*TEXTUAL, "created_at", "mentions"), pa.string())
+    return csv.read_csv(
+        path,
+        parse_options=csv.ParseOptions(newlines_in_values=True),
+        convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=False),
+    )
+
+
+def _read_lines(path: Path) -> Any:
+    from pyarrow import json as arrow_json  # noqa: PLC0415
+
+    return arrow_json.read_json(path, parse_options=arrow_json.ParseOptions(newlines_in_values=False))
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".parquet": _read_parquet,
+    ".pq": _read_parquet,
+    ".csv": _read_csv,
+    ".jsonl": _read_lines,
+    ".ndjson": _read_lines,
+    ".json": _read_lines,
+}
+
+
+def _strings(table: Any, name: str) -> list[str]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    column = table.column(name).cast(pa.large_string()).fill_null("")
+    values: list[str] = column.to_numpy().tolist()
+    return values
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("@")
+
+
+def _authors(path: Path, table: Any) -> list[str]:
+    authors = [_bare(name) for name in _strings(table, "author")]
+    for row, author in enumerate(authors, 1):
+        if not author:
+            raise PostsFileError(f"{path}, row {row}: the author is empty. Name the author or leave the row out.")
+    return authors
+
+
+def _ids(path: Path, table: Any) -> list[str]:
+    ids = _strings(table, "id")
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        raise PostsFileError(f"{path} has the id {twice!r} more than once. Leave the repeated rows or the column out.")
+    return ids
+
+
+def _times(path: Path, column: Any) -> NDArray[np.int64]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    kind = column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        seconds = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64()).cast(pa.float64())
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        seconds = _parsed(column)
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        seconds = column.cast(pa.float64(), safe=False)
+    else:
+        raise PostsFileError(
+            f"{path}: created_at has the type {kind}. Give Unix seconds, ISO 8601 text or a timestamp."
+        )
+    values = np.floor(seconds.fill_null(float("nan")).to_numpy())
+    bad = np.flatnonzero(~((values >= 0) & (values < LATEST)))
+    if len(bad):
+        row = int(bad[0])
+        raise PostsFileError(
+            f"{path}, row {row + 1}: created_at is {column[row].as_py()!r}. "
+            "Give Unix seconds or ISO 8601 between 1970 and 2080 (milliseconds are too large)."
+        )
+    return np.asarray(values, dtype=np.int64)
+
+
+def _parsed(column: Any) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        return column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return pa.array([_second(cell) for cell in column.to_pylist()], pa.float64())
+
+
+def _second(cell: str | None) -> float | None:
+    """The Unix second of one cell, or None where it is no time."""
+    try:
+        moment = datetime.fromisoformat((cell or "").strip())
+    except ValueError:
+        try:
+            return float(cell or "")
+        except ValueError:
+            return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _mentions(path: Path, table: Any, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if "mentions" not in table.column_names:
+        return _joined([_AT_NAME.findall(text) if "@" in text else [] for text in texts])
+    column = table.column("mentions")
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return _flattened(column)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return _joined([_names(path, row, cell) for row, cell in enumerate(_strings(table, "mentions"), 1)])
+    if pa.types.is_null(column.type):
+        return [], np.zeros(len(texts) + 1, np.int64)
+    raise PostsFileError(f"{path}: mentions has the type {column.type}. Give lists of names, or text with names.")
+
+
+def _flattened(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import compute  # noqa: PLC0415
+
+    lengths = compute.fill_null(compute.list_value_length(column), 0).to_numpy()
+    flat = compute.list_flatten(column).cast(pa.large_string()).fill_null("").to_numpy().tolist()
+    names = [_bare(name.strip()) for name in flat]
+    kept = np.array([bool(name) for name in names], dtype=bool)
+    rows = np.repeat(np.arange(len(lengths)), lengths)[kept]
+    return [name for name in names if name], _offsets(np.bincount(rows, minlength=len(lengths)))
+
+
+def _joined(rows: list[list[str]]) -> tuple[list[str], NDArray[np.int64]]:
+    return [name for row in rows for name in row], _offsets(np.array([len(row) for row in rows]))
+
+
+def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+
+def _names(path: Path, row: int, cell: str) -> list[str]:
+    """The names in one cell: a JSON list, or words between separators."""
+    if cell.lstrip().startswith("["):
+        try:
+            words = [str(word) for word in json.loads(cell)]
+        except ValueError as error:
+            raise PostsFileError(
+                f'{path}, row {row}: mentions is no JSON list: {cell[:60]!r}. Write ["name", ...] or names with spaces.'
+            ) from error
+    else:
+        words = _BETWEEN_NAMES.split(cell)
+    return [bare for word in words if (bare := _bare(word.strip()))]

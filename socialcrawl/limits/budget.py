@@ -1,0 +1,56 @@
+"""Budgets of a campaign: requests, posts and money. What is reserved counts as spent until it is settled."""
+
+from dataclasses import dataclass, field
+
+from socialcrawl.model import MILLS_PER_DOLLAR, Request, Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What a campaign may spend at most; None is no limit. `money` is in mills of a cent."""
+
+    requests: int | None = None
+    posts: int | None = None
+    money: int | None = None
+
+
+@dataclass(slots=True)
+class Budget:
+    """What was spent and reserved so far, held against the caps."""
+
+    caps: Caps = field(default_factory=Caps)
+    requests: int = 0
+    posts: int = 0
+    money: int = 0
+
+    def refuses(self, request: Request, posts: int) -> Stop | None:
+        """Why `request`, which may return up to `posts` posts, cannot be paid; None if it can."""
+        caps = self.caps
+        if caps.requests is not None and self.requests + 1 > caps.requests:
+            return _reached("max_requests", f"{caps.requests} requests", f"{self.requests} were sent")
+        if caps.posts is not None and self.posts + posts > caps.posts:
+            return _reached("max_posts", f"{caps.posts} posts", f"{self.posts} were read, a page may hold {posts}")
+        if caps.money is not None and self.money + request.most > caps.money:
+            spent = f"{dollars(self.money)} are spent, the next request may cost {dollars(request.most)}"
+            return _reached("max_money", dollars(caps.money), spent)
+        return None
+
+    def reserve(self, request: Request, posts: int) -> None:
+        """Count a request at its dearest."""
+        self.requests += 1
+        self.posts += posts
+        self.money += request.most
+
+    def settle(self, request: Request, reserved_posts: int, posts: int, cost: int) -> None:
+        """Replace what was reserved by what was used."""
+        self.posts += posts - reserved_posts
+        self.money += cost - request.most
+
+
+def dollars(mills: int) -> str:
+    """An amount as people write it: 50,000 mills are $0.50."""
+    return f"${mills / MILLS_PER_DOLLAR:,.2f}"
+
+
+def _reached(name: str, cap: str, spent: str) -> Stop:
+    return Stop("budget", f"the budget {name} = {cap} is reached ({spent}); raise it and run again to go on")

@@ -1,0 +1,82 @@
+"""One window: k requests per d seconds for one credential on one endpoint. Pure: time is passed in.
+
+X opens a fixed window with the first request after the last one ended. The server's window therefore begins somewhere
+between our sending and the reply, and requests in flight may fall on either side. These rules keep ours inside it:
+
+- the first request of a window (and the first after a restart) flies alone, with nothing else in flight;
+- our own end is counted from the *arrival* of its reply, the latest moment at which the server can have begun;
+- the headers of a reply that flew alone are the truth about what is used; all others may only make things stricter:
+  fewer requests left, a smaller k, a later end.
+"""
+
+from socialcrawl.model import Limit
+
+ROUNDING = 1.0  # headers and Date are whole seconds: the true end is less than this much later than they say
+ALONE = 0.05  # seconds after which to look again while a request flies alone
+
+
+class FixedWindow:
+    """A window of at most `k` requests per `d` seconds, opened by its first request."""
+
+    def __init__(self, k: int, d: float) -> None:
+        self.k, self.d = k, d
+        self.used = 0
+        self.flying = 0
+        self.end: float | None = None  # None: no window is known to be open
+        self.alone = False  # the request in flight is the first of its window
+        self.sounding = False  # what is used is uncertain: the next request flies alone, whatever `end` says
+        self.closed_until = 0.0
+
+    def when(self, now: float) -> float:
+        """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
+        if now < self.closed_until:
+            return self.closed_until
+        if self.sounding or self._is_over(now):
+            return now + ALONE if self.flying else now
+        assert self.end is not None
+        return now if self.used < self.k else self.end
+
+    def take(self, now: float) -> None:
+        """Count a request that leaves at `now`."""
+        if self.sounding or self._is_over(now):
+            self.used = 0 if self._is_over(now) and not self.sounding else self.used
+            self.alone, self.sounding, self.end = True, False, None
+        self.used += 1
+        self.flying += 1
+
+    def learn(self, limit: Limit | None, date: float | None, at: float, *, counted: bool = True) -> None:
+        """Take in a reply that arrived at `at`.
+
+        Args:
+            limit: the rate-limit headers, if there were any.
+            date: the server's clock (whole seconds), if it was sent.
+            at: our clock at arrival.
+            counted: False where the server may never have seen the request (no answer, an error from the edge).
+        """
+        self.flying = max(0, self.flying - 1)
+        alone, self.alone = self.alone, False
+        if alone and limit is None and not counted:
+            self.sounding = True
+            return
+        if alone:
+            self.end = at + self.d
+        if limit is None or date is None or self.end is None:
+            return
+        spent = limit.most - limit.left
+        self.k = min(self.k, limit.most) if limit.most > 0 else self.k
+        self.used = spent if alone else max(self.used, spent)
+        theirs = at + (limit.resets - date)
+        if theirs > self.end + ROUNDING or (alone and spent > 1 and theirs + ROUNDING < self.end):
+            self.end = theirs + ROUNDING
+
+    def close(self, until: float) -> None:
+        """Send nothing before `until` (a 429, a back-off); what leaves then flies alone."""
+        self.closed_until = max(self.closed_until, until)
+        self.sounding = True
+
+    def sound(self) -> None:
+        """Forget what was in flight (a restart): the next request flies alone and its headers tell."""
+        self.flying, self.alone, self.sounding = 0, False, True
+
+    def _is_over(self, now: float) -> bool:
+        return self.end is None or now >= self.end

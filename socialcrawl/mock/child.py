@@ -1,0 +1,83 @@
+"""The mock as a child process: started, awaited by its first line, and stopped by its own handle."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from socialcrawl.errors import MockError
+
+COMMAND = (sys.executable, "-m", "socialcrawl", "mock")
+STOP_WITHIN = 5.0  # seconds
+
+
+@dataclass(frozen=True)
+class Child:
+    """A mock in a process of its own: where it listens, and its handle."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def stop(self) -> None:
+        """The end of the child: asked to stop, and killed if it does not within STOP_WITHIN."""
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_WITHIN)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextmanager
+def spawn(posts: Path, *options: str, command: Sequence[str] = COMMAND, start_within: float = 60.0) -> Iterator[Child]:
+    """A mock server as a child process for the length of a `with` block.
+
+    Args:
+        posts: the file of posts.
+        options: options of the command line, such as `"--window", "2"`.
+        command: the command before the file.
+        start_within: seconds until the first line must have come.
+
+    Raises:
+        MockError: the child ended or said nothing in time; its last words are told.
+    """
+    with tempfile.TemporaryFile("w+") as complaints:
+        process = subprocess.Popen(  # noqa: S603  # our own program with a path as one argument
+            [*command, str(posts), *options], stdout=subprocess.PIPE, stderr=complaints, text=True
+        )
+        child = Child("", process)
+        try:
+            yield Child(_url(process, complaints, start_within), process)
+        finally:
+            child.stop()
+            if process.stdout:
+                process.stdout.close()
+
+
+def _url(process: subprocess.Popen[str], complaints: IO[str], start_within: float) -> str:
+    lines: list[str] = []
+    assert process.stdout is not None
+    # A thread, as a pipe cannot be read with a time-out everywhere; it ends with the line or with the child.
+    reader = threading.Thread(target=lambda out: lines.append(out.readline()), args=(process.stdout,), daemon=True)
+    reader.start()
+    reader.join(start_within)
+    if not lines:
+        process.kill()
+        process.wait()
+        reader.join()
+        raise MockError(f"The mock said nothing within {start_within:g} s; start it by hand to see why.")
+    try:
+        url: str = json.loads(lines[0])["url"]
+    except (ValueError, KeyError, TypeError):
+        process.kill()
+        process.wait()
+        complaints.seek(0)
+        last = complaints.read().strip().splitlines()[-1:] or [lines[0].strip() or "nothing"]
+        raise MockError(f"The mock did not start. It said: {last[0]}") from None
+    return url

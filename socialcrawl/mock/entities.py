@@ -1,0 +1,120 @@
+"""What X finds in a text: mentions, hashtags and links with their places, and the cut of long texts."""
+
+import re
+from typing import Any, NamedTuple
+
+from socialcrawl.mock.names import DELETED
+from socialcrawl.mock.world import World
+
+LONGEST = 280
+CUT = 277
+
+Entities = dict[str, list[dict[str, Any]]]
+
+_HASHTAG = re.compile(r"(?<!\w)#(\w+)")
+_LINK = re.compile(r"https?://[^\s<>\"]+")
+
+
+class Written(NamedTuple):
+    """A post's text as X shows it: at most 280 characters, and the whole as a note where it was longer.
+
+    Attributes:
+        text, entities: what is shown; only entities that lie within it.
+        accounts: the rows of the accounts in `entities["mentions"]`.
+        note, note_entities, note_accounts: the same for the whole text; all None where nothing was cut.
+    """
+
+    text: str
+    entities: Entities
+    accounts: list[int]
+    note: str | None = None
+    note_entities: Entities | None = None
+    note_accounts: list[int] | None = None
+
+
+def written(world: World, post: int) -> Written:
+    """The text of the post at this position with its entities.
+
+    A mentioned name that the text does not contain stands at start = end = 0, and in a cut post only in the note.
+    """
+    text = world.texts[post]
+    mentions = _mentions(world, post, text)
+    others = _others(text)
+    if len(text) <= LONGEST:
+        return Written(text, _entities([m for m, _ in mentions], others), [a for _, a in mentions])
+    inside = [(m, a) for m, a in mentions if 0 < m["end"] <= CUT]
+    kept = {kind: [e for e in found if e["end"] <= CUT] for kind, found in others.items()}
+    return Written(
+        text=text[:CUT] + "…",
+        entities=_entities([m for m, _ in inside], kept),
+        accounts=[a for _, a in inside],
+        note=text,
+        note_entities=_entities([m for m, _ in mentions], others),
+        note_accounts=[a for _, a in mentions],
+    )
+
+
+def _entities(mentions: list[dict[str, Any]], others: Entities) -> Entities:
+    found = {kind: entities for kind, entities in others.items() if entities}
+    if mentions:
+        found["mentions"] = mentions
+    return found
+
+
+def _mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], int]]:
+    accounts = world.accounts
+    mentioned = world.mentions.of(post).tolist()
+    if not mentioned:
+        return []
+    low = text.lower()
+    if len(low) != len(text):  # a few letters grow when lowered; places must be those of the text
+        low = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+    found = []
+    for account in mentioned:
+        start, end = locate(low, accounts.keys[account])
+        mention = {"start": start, "end": end, "username": accounts.usernames[account]}
+        if accounts.fates[account] != DELETED:
+            mention["id"] = str(accounts.ids[account])
+        found.append((mention, account))
+    found.sort(key=lambda pair: pair[0]["start"])
+    return found
+
+
+def locate(low: str, key: str) -> tuple[int, int]:
+    """Where a name stands in a lower-case text: the first `@name`, else the first bare name, else (0, 0)."""
+    for needle in ("@" + key, key):
+        start = low.find(needle)
+        while start >= 0:
+            end = start + len(needle)
+            if _edge(low, start - 1) and _edge(low, end):
+                return start, end
+            start = low.find(needle, start + 1)
+    return 0, 0
+
+
+def _edge(text: str, place: int) -> bool:
+    return not 0 <= place < len(text) or not (text[place].isalnum() or text[place] == "_")
+
+
+def _others(text: str) -> Entities:
+    found: Entities = {}
+    if "#" in text:
+        found["hashtags"] = [
+            {"start": m.start(), "end": m.end(), "tag": tag}
+            for m in _HASHTAG.finditer(text)
+            if not (tag := m[1]).isdigit()
+        ]
+    if "://" in text:
+        found["urls"] = [_link(match.start(), match[0].rstrip(".,;:!?')]…")) for match in _LINK.finditer(text)]
+    return found
+
+
+def _link(start: int, url: str) -> dict[str, Any]:
+    shown = url.split("://", 1)[1]
+    return {
+        "start": start,
+        "end": start + len(url),
+        "url": url,
+        "expanded_url": url,
+        "display_url": shown if len(shown) <= 27 else shown[:26] + "…",
+    }

@@ -1,0 +1,128 @@
+"""Faults on purpose: what a network, an edge or an account in trouble answers instead of the mock.
+
+running(posts, fault=lambda endpoint, nth: cut() if nth == 3 else None)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+JSON_TYPE = "application/json; charset=utf-8"
+_HTML = b"<!DOCTYPE html><html><head><title>X</title></head><body><h1>Something went wrong</h1></body></html>"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: what becomes of one answer.
+
+    Attributes:
+        kind: `answer` (the status and body below instead of the real answer), `cut` (the connection closes without
+            an answer), `half` (the real answer announced in full, half of it sent, then closed), `hang` (the real
+            answer after `seconds`).
+        limited: whether the answer carries the x-rate-limit headers.
+    """
+
+    kind: Literal["answer", "cut", "half", "hang"]
+    status: int = 200
+    body: bytes = b""
+    content_type: str = JSON_TYPE
+    limited: bool = True
+    seconds: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+FaultHook = Callable[[str, int], Fault | None]
+"""The choice of faults: (endpoint, how many requests it has received, this one included) -> fault or None."""
+
+
+def html(status: int = 503) -> Fault:
+    """A page of HTML from the edge, with any status; 200 is the meanest."""
+    return Fault("answer", status, _HTML, "text/html; charset=utf-8", limited=False)
+
+
+def cut() -> Fault:
+    """A connection that closes without an answer."""
+    return Fault("cut")
+
+
+def half() -> Fault:
+    """An answer of which half arrives."""
+    return Fault("half")
+
+
+def hang(seconds: float) -> Fault:
+    """An answer that comes late."""
+    return Fault("hang", seconds=seconds)
+
+
+def too_many(headers: dict[str, str] | None = None) -> Fault:
+    """A 429 without the headers of the window; others may be given, such as those of a 24-hour cap."""
+    body = {"title": "Too Many Requests", "detail": "Too Many Requests", "type": "about:blank", "status": 429}
+    return Fault("answer", 429, orjson.dumps(body), limited=False, headers=headers or {})
+
+
+def refused(status: int) -> Fault:
+    """The official refusals of an account: 401 (token), 402 (out of credits) or 403 (access level)."""
+    return Fault("answer", status, orjson.dumps(_REFUSALS[status]))
+
+
+_REFUSALS: dict[int, dict[str, Any]] = {
+    401: {"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"},
+    402: {
+        "account_id": 1,
+        "title": "CreditsDepleted",
+        "detail": "Your enrolled account [1] does not have any credits to fulfill this request.",
+        "type": "https://api.twitter.com/2/problems/credits",
+    },
+    403: {
+        "client_id": "1",
+        "detail": "When authenticating requests to the Twitter API v2 endpoints, you must use keys and tokens from a "
+        "Twitter developer App that is attached to a Project.",
+        "registration_url": "https://developer.twitter.com/en/docs/projects/overview",
+        "title": "Client Forbidden",
+        "required_enrollment": "Appropriate Level of API Access",
+        "reason": "client-not-enrolled",
+        "type": "https://api.twitter.com/2/problems/client-forbidden",
+    },
+}
+
+
+class Severed(Response):
+    """A response that breaks off: nothing of it is sent (cut), or half of its body under its full length."""
+
+    def __init__(self, response: Response | None) -> None:
+        super().__init__(response.body if response else b"")
+        if response:
+            self.status_code, self.raw_headers = response.status_code, response.raw_headers
+        self._cut = response is None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The ASGI side: what is to be sent is sent, and the connection is closed."""
+        if not self._cut:
+            half_body = self.body[: len(self.body) // 2]
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await send({"type": "http.response.body", "body": half_body, "more_body": True})
+        scope["close"]()
+        # Returning before the connection is gone would let uvicorn answer 500.
+        message = await receive()
+        while message["type"] != "http.disconnect":
+            message = await receive()
+
+
+def closable(app: ASGIApp) -> ASGIApp:
+    """The same application, where `scope["close"]` closes the client's connection.
+
+    ASGI has no word for this, so the transport is taken from uvicorn's own request cycle.
+    """
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        transport = getattr(getattr(send, "__self__", None), "transport", None)
+        if transport is not None:
+            scope["close"] = transport.close
+        await app(scope, receive, send)
+
+    return wrapped

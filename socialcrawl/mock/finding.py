@@ -1,0 +1,115 @@
+"""The endpoints of search, counts and usage."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from socialcrawl.mock.bill import Bill
+from socialcrawl.mock.endpoints import Call, narrowing
+from socialcrawl.mock.pages import Answer, posts_answer
+from socialcrawl.mock.parameters import COUNTS_PARAMETERS, SEARCH_PARAMETERS, USAGE_PARAMETERS
+from socialcrawl.mock.problems import InvalidRequestError
+from socialcrawl.mock.query import QueryError
+from socialcrawl.mock.render import Renderer, stamp
+from socialcrawl.mock.search import WEEK, Search
+
+LONGEST_QUERY = 512
+INDEXED_AFTER = 30  # seconds until a post can be found: the implicit end_time
+SOONEST_END = 10
+STEPS = {"minute": 60, "hour": 3_600, "day": 86_400}
+PROJECT_CAP = 3_000_000  # posts per billing cycle
+
+
+class Finding:
+    """The endpoints for search and counts over the last seven days.
+
+    Args:
+        renderer: the world's JSON.
+        now: the Unix second at which the world stands.
+    """
+
+    def __init__(self, renderer: Renderer, now: float) -> None:
+        self._renderer = renderer
+        self._now = now
+        self._search = Search(renderer.world, now)
+
+    def recent(self, call: Call) -> Answer:
+        """GET /2/tweets/search/recent."""
+        call.parameters.allow(SEARCH_PARAMETERS)
+        size = call.parameters.number("max_results", 10, 100, 10)
+        query = call.parameters.text("query", LONGEST_QUERY)
+        place = f"search {query}"
+        cursor = call.parameters.cursor(place, "next_token", "pagination_token")
+        found, _, _ = self._found(call, query)
+        return posts_answer(self._renderer, found[::-1], call.ask, size=size, cursor=cursor, place=place)
+
+    def counts(self, call: Call) -> Answer:
+        """GET /2/tweets/counts/recent; all buckets in one answer, so there are no tokens to come back with."""
+        call.parameters.allow(COUNTS_PARAMETERS)
+        query = call.parameters.text("query", LONGEST_QUERY)
+        call.parameters.cursor("counts", "next_token", "pagination_token")
+        call.parameters.choices("granularity", tuple(STEPS))
+        step = STEPS[call.parameters.given.get("granularity", "hour")]
+        found, start, end = self._found(call, query)
+        edges = np.concatenate(([start], np.arange((start // step + 1) * step, end, step), [end]))
+        numbers, _ = np.histogram(self._renderer.world.created_at[found], edges)
+        kind = call.ask.vocabulary
+        data = [
+            {"end": stamp(right), "start": stamp(left), f"{kind}_count": number}
+            for left, right, number in zip(edges[:-1].tolist(), edges[1:].tolist(), numbers.tolist(), strict=True)
+        ]
+        return Answer(orjson.dumps({"data": data, "meta": {f"total_{kind}_count": len(found)}}), counts=1)
+
+    def _found(self, call: Call, query: str) -> tuple[NDArray[np.int64], float, float]:
+        """The posts found, ascending, and the span of time searched."""
+        narrowed = narrowing(self._renderer.world, call.parameters)
+        start, end = call.parameters.span()
+        if start is not None and start < self._now - WEEK:
+            raise call.parameters.refuse("start_time", f"must be on or after {stamp(self._now - WEEK)}")
+        if end is not None and end > self._now - SOONEST_END:
+            raise call.parameters.refuse("end_time", f"must be on or before {stamp(self._now - SOONEST_END)}")
+        first = self._now - WEEK if start is None else start
+        last = self._now - INDEXED_AFTER if end is None else end
+        if first >= last:
+            raise call.parameters.refuse("start_time", f"must be before {stamp(last)}")
+        try:
+            found = narrowed(self._search.matches(query))
+        except QueryError as error:
+            raise InvalidRequestError("query", query, f"The query cannot be parsed: {error}") from error
+        return found[self._renderer.world.created_at[found] < last], first, last
+
+
+class Usage:
+    """The endpoint that tells how many posts were billed; the whole server is one project with one app."""
+
+    def __init__(self, bill: Bill) -> None:
+        self._bill = bill
+
+    def tweets(self, call: Call) -> Answer:
+        """GET /2/usage/tweets."""
+        call.parameters.allow(USAGE_PARAMETERS | {"post.fields"})
+        days = self._bill.posts_by_day(call.now, call.parameters.number("days", 1, 90, 7))
+        usage = _usage(days, as_text=call.ask.vocabulary == "post")
+        wanted = call.parameters.given.get("usage.fields")
+        shown = usage if wanted is None else {name: usage[name] for name in wanted.split(",") if name in usage}
+        return Answer(orjson.dumps({"data": shown}))
+
+
+def _usage(days: Mapping[str, int], *, as_text: bool) -> dict[str, Any]:
+    """The official shape, whose numbers are whole until 2.166 and texts from 2.167."""
+
+    def number(value: int) -> int | str:
+        return str(value) if as_text else value
+
+    by_day = [{"date": f"{date}T00:00:00.000Z", "usage": number(posts)} for date, posts in days.items()]
+    return {
+        "cap_reset_day": 1,
+        "daily_client_app_usage": [{"client_app_id": "1", "usage": by_day, "usage_result_count": len(by_day)}],
+        "daily_project_usage": {"project_id": number(1), "usage": by_day},
+        "project_cap": number(PROJECT_CAP),
+        "project_id": "1",
+        "project_usage": number(sum(days.values())),
+    }

@@ -1,0 +1,146 @@
+"""The bodies of answers: data, includes, errors and meta joined from ready bytes, with what they cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from socialcrawl.mock.names import HERE, PROTECTED
+from socialcrawl.mock.problems import Problem, missing_reference, missing_user
+from socialcrawl.mock.render import Renderer
+from socialcrawl.mock.tokens import Cursor, cut
+from socialcrawl.mock.vocabulary import Ask
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer with status 200, and the resources in it that are billed: positions of posts, rows of accounts."""
+
+    body: bytes
+    posts: Iterable[int] = ()
+    users: Iterable[int] = ()
+    counts: int = 0
+
+
+def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem], ask: Ask, *, single: bool) -> Answer:
+    """The answer to a lookup: the accounts found (one object if `single`, else a list) and the errors."""
+    found = [renderer.user(account, ask) for account in accounts]
+    parts = []
+    if found:
+        parts.append(b'"data":' + (found[0] if single else _array(found)))
+    if problems:
+        parts.append(b'"errors":' + orjson.dumps(problems))
+    return Answer(_object(parts), users=accounts)
+
+
+def posts_answer(
+    renderer: Renderer, positions: NDArray[np.int64], ask: Ask, *, size: int, cursor: Cursor | None, place: str
+) -> Answer:
+    """One page of posts.
+
+    Args:
+        renderer: the world's JSON.
+        positions: all posts of the list, int64[n], newest first.
+        ask: what is to be shown.
+        size: the page size.
+        cursor: where the page begins; None is at the newest.
+        place: the name of the list, for its tokens.
+    """
+    ids = renderer.world.ids[positions]
+    part = cut(ids, size, cursor)
+    page = positions[part.start : part.stop].tolist()
+    meta: dict[str, Any] = {"result_count": len(page)}
+    parts = []
+    more = _Includes(renderer, ask)
+    if page:
+        newest, oldest = int(ids[part.start]), int(ids[part.stop - 1])
+        meta |= {"newest_id": str(newest), "oldest_id": str(oldest)}
+        if part.older:
+            meta["next_token"] = Cursor(older=True, post=oldest).token(place)
+        if part.newer:
+            meta["previous_token"] = Cursor(older=False, post=newest).token(place)
+        parts.append(b'"data":' + _array([renderer.post(post, ask) for post in page]))
+        more.gather(page)
+        parts += more.parts()
+    parts.append(b'"meta":' + orjson.dumps(meta))
+    return Answer(_object(parts), posts=[*page, *more.posts], users=list(more.users))
+
+
+class _Includes:
+    """The objects that a page's expansions bring, each once, in order of first appearance."""
+
+    def __init__(self, renderer: Renderer, ask: Ask) -> None:
+        self._renderer = renderer
+        self._world = renderer.world
+        self._ask = ask
+        self.posts: dict[int, None] = {}
+        self.users: dict[int, None] = {}
+        self._problems: dict[tuple[str, str], Problem] = {}
+
+    def gather(self, page: list[int]) -> None:
+        """The expansions of the posts at these positions are added."""
+        expansions = self._ask.expansions
+        if not expansions:
+            return
+        if expansions & {"references", "references.author_id"}:
+            for post in page:
+                self._add_references(post)
+        for post in page:
+            if "author_id" in expansions:
+                self._add_user(int(self._world.author[post]), "author_id")
+            if "in_reply_to_user_id" in expansions and self._world.references.is_reply(post):
+                self._add_user(int(self._world.references.replied_account[post]), "in_reply_to_user_id")
+            if "entities.mentions.username" in expansions:
+                for account in self._renderer.written(post).accounts:
+                    self._add_user(account, "entities.mentions.username")
+            if "note.mentions" in expansions:
+                for account in self._renderer.written(post).note_accounts or ():
+                    self._add_user(account, "entities.note.mentions.username")
+
+    def _add_references(self, post: int) -> None:
+        accounts = self._world.accounts
+        for _, number, position in self._world.references.of(post):
+            author = int(self._world.author[position]) if position >= 0 else -1
+            if author >= 0 and accounts.fates[author] == HERE:
+                self.posts[position] = None
+                if "references.author_id" in self._ask.expansions:
+                    self._add_user(author, "referenced_tweets.id.author_id")
+            else:
+                fate = HERE if author < 0 else int(accounts.fates[author])
+                self._problems["reference", str(number)] = missing_reference(self._ask.words, str(number), fate)
+
+    def _add_user(self, account: int, parameter: str) -> None:
+        fate = int(self._world.accounts.fates[account])
+        if fate in (HERE, PROTECTED):
+            self.users[account] = None
+            return
+        by_name = parameter.endswith("username")
+        value = self._world.accounts.usernames[account] if by_name else str(self._world.accounts.ids[account])
+        key = (parameter, value)
+        if key not in self._problems:
+            self._problems[key] = missing_user(self._ask.words, parameter, value, fate, section="includes")
+
+    def parts(self) -> list[bytes]:
+        """The members `includes` and `errors` of the body, where there are any."""
+        ask, renderer = self._ask, self._renderer
+        includes = []
+        if self.users:
+            includes.append(b'"users":' + _array([renderer.user(account, ask) for account in self.users]))
+        if self.posts:
+            name = ask.words.includes.encode()
+            includes.append(b'"' + name + b'":' + _array([renderer.post(post, ask) for post in self.posts]))
+        parts = [b'"includes":' + _object(includes)] if includes else []
+        if self._problems:
+            parts.append(b'"errors":' + orjson.dumps(list(self._problems.values())))
+        return parts
+
+
+def _array(parts: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _object(members: Iterable[bytes]) -> bytes:
+    return b"{" + b",".join(members) + b"}"

@@ -1,0 +1,186 @@
+"""The query language of X's search: words, "phrases", OR, AND by standing side by side, -negation, (groups), operators.
+
+AND binds before OR. Words match whole words without case. Operators: from:, to:, @name, #tag, lang:,
+is:retweet|reply, has:mentions|hashtags|links. Others are refused, so that nobody believes they were heeded.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from socialcrawl.lab.posts import fold
+
+WORD = re.compile(r"\w+")
+_LEXEME = re.compile(r'\s*(?:(-?\()|(\))|(-?)(?:"([^"]*)"|([^\s()"]+)))')
+_OPERATOR = re.compile(r"([a-z_]+):(?!//)(.*)", re.DOTALL)
+
+
+class QueryError(ValueError):
+    """A query that cannot be understood; the text says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A post as search sees it; all names, tags and words folded."""
+
+    text: str
+    words: tuple[str, ...]
+    author: str
+    mentions: frozenset[str]
+    tags: frozenset[str]
+    links: bool
+    replied: str | None
+    retweet: bool
+    lang: str
+
+
+Test = Callable[[Reading], bool]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A parsed query: its test of a post, and whether it asks for words (which, on X, leaves retweets out)."""
+
+    test: Test
+    keyword: bool
+
+
+@dataclass(frozen=True)
+class _Part:
+    test: Test
+    standalone: bool  # can find posts by itself
+    keyword: bool = False
+
+
+def parse(text: str) -> Query:
+    """The query in a text.
+
+    Raises:
+        QueryError: an unknown operator, an empty query or group, a stray OR, bracket or quote, or only operators
+            that need another term (negations, is:, has:, lang:).
+    """
+    parser = _Parser(text)
+    part = parser.disjunction()
+    if parser.peek() is not None:
+        raise QueryError("there is a closing bracket without an opening one")
+    if not part.standalone:
+        raise QueryError("Rules must contain at least one positive, non-stopword clause")
+    return Query(part.test, part.keyword)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._lexemes: list[tuple[str, str, bool]] = []  # kind, text, negated
+        place = 0
+        text = text.rstrip()
+        while place < len(text):
+            match = _LEXEME.match(text, place)
+            if match is None:
+                raise QueryError(f"cannot read from {text[place : place + 20]!r}")
+            place = match.end()
+            self._lexemes.append(_lexeme(match))
+        self._at = 0
+
+    def peek(self) -> str | None:
+        return self._lexemes[self._at][0] if self._at < len(self._lexemes) else None
+
+    def disjunction(self) -> _Part:
+        parts = [self._conjunction()]
+        while self.peek() == "OR":
+            self._at += 1
+            parts.append(self._conjunction())
+        if len(parts) == 1:
+            return parts[0]
+        tests = tuple(part.test for part in parts)
+        return _Part(
+            lambda post: any(test(post) for test in tests),
+            standalone=all(part.standalone for part in parts),
+            keyword=any(part.keyword for part in parts),
+        )
+
+    def _conjunction(self) -> _Part:
+        parts = []
+        while self.peek() not in (None, "OR", ")"):
+            parts.append(self._term())
+        if not parts:
+            raise QueryError("a term is missing at the start, at the end, beside OR or in an empty group")
+        if len(parts) == 1:
+            return parts[0]
+        tests = tuple(part.test for part in parts)
+        return _Part(
+            lambda post: all(test(post) for test in tests),
+            standalone=any(part.standalone for part in parts),
+            keyword=any(part.keyword for part in parts),
+        )
+
+    def _term(self) -> _Part:
+        kind, text, negated = self._lexemes[self._at]
+        self._at += 1
+        if kind == "(":
+            part = self.disjunction()
+            if self.peek() != ")":
+                raise QueryError("there is an opening bracket without a closing one")
+            self._at += 1
+        else:
+            part = _phrase(text) if kind == "phrase" else _word(text)
+        test = part.test
+        return _Part(lambda post: not test(post), standalone=False) if negated else part
+
+
+def _lexeme(match: re.Match[str]) -> tuple[str, str, bool]:
+    opening, closing, minus, phrase, word = match.groups()
+    if opening:
+        return "(", "", opening == "-("
+    if closing:
+        return ")", "", False
+    if phrase is not None:
+        return "phrase", phrase, bool(minus)
+    return ("OR", "", False) if word == "OR" and not minus else ("word", word, bool(minus))
+
+
+def _phrase(text: str) -> _Part:
+    wanted = tuple(WORD.findall(fold(text)))
+    low = fold(text)
+    if not low.strip():
+        raise QueryError("there are quotes with nothing between them")
+    if not wanted:  # an emoji or a sign: no words to compare
+        return _Part(lambda post: low in post.text, standalone=True, keyword=True)
+    if len(wanted) == 1:
+        return _Part(lambda post: wanted[0] in post.words, standalone=True, keyword=True)
+    n = len(wanted)
+    return _Part(
+        lambda post: any(post.words[i : i + n] == wanted for i in range(len(post.words) - n + 1)),
+        standalone=True,
+        keyword=True,
+    )
+
+
+def _word(text: str) -> _Part:
+    low = fold(text)
+    name = low[1:]
+    if low.startswith("@") and WORD.fullmatch(name):
+        return _Part(lambda post: name in post.mentions, standalone=True, keyword=True)
+    if low.startswith("#") and WORD.fullmatch(name):
+        return _Part(lambda post: name in post.tags, standalone=True, keyword=True)
+    match = _OPERATOR.fullmatch(low)
+    return _operator(match[1], match[2]) if match else _phrase(text)
+
+
+def _operator(name: str, value: str) -> _Part:
+    user = value.removeprefix("@")
+    known: dict[str, Test] = {
+        "is:retweet": lambda post: post.retweet,
+        "is:reply": lambda post: post.replied is not None,
+        "has:mentions": lambda post: bool(post.mentions),
+        "has:hashtags": lambda post: bool(post.tags),
+        "has:links": lambda post: post.links,
+    }
+    if test := known.get(f"{name}:{value}"):
+        return _Part(test, standalone=False)
+    if name == "from" and user:
+        return _Part(lambda post: post.author == user, standalone=True)
+    if name == "to" and user:
+        return _Part(lambda post: post.replied == user, standalone=True)
+    if name == "lang" and value:
+        return _Part(lambda post: post.lang == value, standalone=False)
+    raise QueryError(f"Reference to invalid operator '{name}:{value}'. Operator is not available in this mock")

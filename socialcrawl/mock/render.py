@@ -1,0 +1,116 @@
+"""Posts and users as the JSON of either vocabulary; what the file cannot tell is left out, as on X."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import orjson
+
+from socialcrawl.mock.entities import Written, written
+from socialcrawl.mock.names import PROTECTED
+from socialcrawl.mock.vocabulary import Ask, Vocabulary
+from socialcrawl.mock.world import World
+
+K = TypeVar("K")
+V = TypeVar("V")
+_KEPT = 50_000  # rendered objects held in memory, about 30 MB
+
+
+def stamp(second: float) -> str:
+    """A Unix second as X writes times: ISO 8601 with milliseconds, UTC."""
+    return datetime.fromtimestamp(second, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+class Renderer:
+    """The JSON bytes of posts (by position) and users (by row) of a world, the recent ones held."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._posts: dict[tuple[int, Ask], bytes] = {}
+        self._users: dict[tuple[int, str, frozenset[str]], bytes] = {}
+        self._written: dict[int, Written] = {}
+
+    def written(self, post: int) -> Written:
+        """The text and entities of a post."""
+        return _held(self._written, post, lambda: written(self.world, post))
+
+    def post(self, post: int, ask: Ask) -> bytes:
+        """The JSON of a post."""
+        return _held(self._posts, (post, ask), lambda: orjson.dumps(self._post(post, ask)))
+
+    def user(self, account: int, ask: Ask) -> bytes:
+        """The JSON of a user."""
+        key = (account, ask.vocabulary, ask.user_fields)
+        return _held(self._users, key, lambda: orjson.dumps(_user(self.world, account, ask)))
+
+    def _post(self, post: int, ask: Ask) -> dict[str, Any]:
+        words, wanted = ask.words, ask.fields
+        world, shown = self.world, self.written(post)
+        number = str(world.ids[post])
+        found: dict[str, Any] = {words.history: [number], "id": number, "text": shown.text}
+        if "author_id" in wanted:
+            found["author_id"] = str(world.accounts.ids[world.author[post]])
+        if "created_at" in wanted:
+            found["created_at"] = stamp(int(world.created_at[post]))
+        if "conversation_id" in wanted:
+            found["conversation_id"] = str(world.ids[world.references.conversation[post]])
+        if "lang" in wanted:
+            found["lang"] = world.language(post)
+        if "public_metrics" in wanted:
+            found["public_metrics"] = _metrics(world, post, words)
+        if "entities" in wanted and shown.entities:
+            found["entities"] = shown.entities
+        if "note" in wanted and shown.note is not None:
+            found[words.note] = {"text": shown.note, **({"entities": e} if (e := shown.note_entities) else {})}
+        replied = int(world.references.replied_account[post])
+        if "in_reply_to_user_id" in wanted and replied >= 0:
+            found["in_reply_to_user_id"] = str(world.accounts.ids[replied])
+        if "references" in wanted and (references := world.references.of(post)):
+            found[words.references] = [{"type": kind, "id": str(number)} for kind, number, _ in references]
+        return found
+
+
+def _held(cache: dict[K, V], key: K, make: Callable[[], V]) -> V:
+    value = cache.get(key)
+    if value is None:
+        if len(cache) >= _KEPT:
+            cache.clear()
+        value = cache[key] = make()
+    return value
+
+
+def _metrics(world: World, post: int, words: Vocabulary) -> dict[str, int]:
+    """The counts that the file tells; nobody knows likes, quotes, bookmarks and impressions, they are 0."""
+    return {
+        words.reposts: int(world.references.retweets[post]),
+        "reply_count": int(world.references.replies[post]),
+        "like_count": 0,
+        "quote_count": 0,
+        "bookmark_count": 0,
+        "impression_count": 0,
+    }
+
+
+def _user(world: World, account: int, ask: Ask) -> dict[str, Any]:
+    accounts, wanted = world.accounts, ask.user_fields
+    found: dict[str, Any] = {
+        "id": str(accounts.ids[account]),
+        "name": accounts.shown[account],
+        "username": accounts.usernames[account],
+    }
+    own, others = world.timelines.of(account), world.mentioned_in.of(account)
+    if "created_at" in wanted and (len(own) or len(others)):
+        # The file does not tell; the account is as old as the first that is seen of it.
+        found["created_at"] = stamp(min(int(world.created_at[posts[0]]) for posts in (own, others) if len(posts)))
+    if "protected" in wanted:
+        found["protected"] = bool(accounts.fates[account] == PROTECTED)
+    if "verified" in wanted:
+        found["verified"] = False
+    if "public_metrics" in wanted:
+        found["public_metrics"] = {
+            "followers_count": 0,
+            "following_count": 0,
+            f"{ask.vocabulary}_count": len(own),
+            "listed_count": 0,
+        }
+    return found

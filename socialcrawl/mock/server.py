@@ -1,0 +1,196 @@
+"""The mock as a server: in this process until a signal, in a thread for tests, or as a child process.
+
+serve(MockSettings(posts=Path("posts.parquet")))          # until SIGTERM or SIGINT
+with running(posts, limit=5, window=2.0) as mock: ...     # mock.url, mock.report()
+with spawn(Path("posts.parquet"), window=2.0) as mock: ... # mock.url, a process of its own
+"""
+
+import asyncio
+import gc
+import json
+import signal
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.errors import MockError
+from socialcrawl.lab.posts import Posts, read_posts
+from socialcrawl.mock.settings import MockSettings
+
+if TYPE_CHECKING:
+    from socialcrawl.mock.app import Mock
+    from socialcrawl.mock.faults import FaultHook
+
+REFRESH = 1.0  # seconds between two writings of the report
+START_WITHIN = 60.0
+STOP_WITHIN = 1  # seconds that an answer under way may still take
+
+
+def serve(settings: MockSettings) -> None:
+    """A mock server in this process, until SIGTERM or SIGINT; must be called in the main thread.
+
+    The first line on stdout is `{"url": "http://HOST:PORT"}`, written once the server answers.
+
+    Raises:
+        MockError: no posts given, or the port is in use.
+        PostsFileError: the posts cannot be read.
+    """
+    if settings.posts is None:
+        raise MockError("The mock has nothing to show; give it a file of posts (Parquet, CSV or JSON lines).")
+    listener = _listen(settings)
+    mock = _mock(read_posts(settings.posts), settings, None)
+    # The world never changes: the collector need not walk its million objects again and again (a third of the time).
+    gc.collect()
+    gc.freeze()
+
+    async def main() -> None:
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopped.set)
+        async with _serving(mock, settings, listener):
+            sys.stdout.write(json.dumps({"url": _url(listener)}) + "\n")
+            sys.stdout.flush()
+            await stopped.wait()
+
+    asyncio.run(main())
+
+
+@dataclass(frozen=True)
+class Running:
+    """A mock in a thread of this process: where it listens, and its report at any time, also after the end."""
+
+    url: str
+    report: Callable[[], dict[str, Any]]
+
+
+@contextmanager
+def running(posts: Posts | Path, fault: "FaultHook | None" = None, **settings: Any) -> Iterator[Running]:
+    """A mock server in a thread of this process for the length of a `with` block.
+
+    Args:
+        posts: the posts, or a file of posts.
+        fault: the choice of faults, see `socialcrawl.mock.faults`.
+        settings: those of MockSettings.
+
+    Raises:
+        MockError, PostsFileError: as `serve`.
+    """
+    chosen = MockSettings(**settings)
+    listener = _listen(chosen)
+    mock = _mock(read_posts(posts) if isinstance(posts, Path) else posts, chosen, fault)
+    loop = asyncio.new_event_loop()
+    ready, stop = threading.Event(), asyncio.Event()
+
+    async def main() -> None:
+        async with _serving(mock, chosen, listener):
+            ready.set()
+            await stop.wait()
+
+    def report() -> dict[str, Any]:
+        # The counts belong to the server's thread while it runs.
+        async def ask() -> dict[str, Any]:
+            return mock.report()
+
+        if thread.is_alive():
+            return asyncio.run_coroutine_threadsafe(ask(), loop).result(START_WITHIN)
+        return mock.report()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(main(),), name="mock", daemon=True)
+    thread.start()
+    try:
+        if not ready.wait(START_WITHIN):
+            raise MockError(f"The mock did not answer within {START_WITHIN:.0f} s; look for its error above.")
+        yield Running(_url(listener), report)
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(START_WITHIN)
+        loop.close()
+
+
+def _mock(posts: Posts, settings: MockSettings, fault: "FaultHook | None") -> "Mock":
+    from socialcrawl.mock.app import Mock  # noqa: PLC0415  # starlette is imported where a server is wanted
+    from socialcrawl.mock.world import build_world  # noqa: PLC0415
+
+    return Mock(build_world(posts, settings.missing), settings, fault)
+
+
+def _listen(settings: MockSettings) -> socket.socket:
+    """The listening socket; taken before the posts are read, so that a port in use is told at once."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio sends without delay (TCP_NODELAY) only where the protocol is named; else each answer costs 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise MockError(
+            f"The mock cannot listen on {settings.host} port {settings.port}: {error.strerror or error}. "
+            "Give another port, or 0 for a free one."
+        ) from error
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@asynccontextmanager
+async def _serving(mock: "Mock", settings: MockSettings, listener: socket.socket) -> AsyncIterator[None]:
+    """A uvicorn server that answers inside the block, and the report beside it."""
+    import uvicorn  # noqa: PLC0415
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield  # signals are the caller's; uvicorn would raise them again before the report is written
+
+    config = uvicorn.Config(
+        mock.app(),
+        access_log=False,
+        log_level="warning",
+        log_config=None,
+        lifespan="off",
+        date_header=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_WITHIN,
+    )
+    server = Server(config)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    writer = asyncio.create_task(_refresh(mock, settings.report))
+    try:
+        while not server.started:
+            if task.done():
+                raise MockError("The mock's server ended before it answered.")
+            await asyncio.sleep(0.005)
+        yield
+    finally:
+        server.should_exit = True
+        await task
+        writer.cancel()
+        with suppress(asyncio.CancelledError):
+            await writer
+        listener.close()
+        if settings.report is not None:
+            write_report(mock.report(), settings.report)
+
+
+async def _refresh(mock: "Mock", path: Path | None) -> None:
+    while path is not None:
+        write_report(mock.report(), path)
+        await asyncio.sleep(REFRESH)
+
+
+def write_report(report: dict[str, Any], path: Path) -> None:
+    """A report as a JSON file that is always whole: written beside its place and moved there."""
+    beside = path.with_name(path.name + ".part")
+    beside.write_text(json.dumps(report, indent=1), encoding="utf-8")
+    beside.replace(path)

@@ -1,0 +1,184 @@
+"""The world that the mock shows: a file of posts as accounts, timelines, mentions, replies and retweets.
+
+Post ids have the shape of snowflakes, (milliseconds since 2010-11-04 << 22) + rank within the second, so they grow with
+created_at, ties in the order of the file. Posts from before that moment are numbered 1, 2, 3 ..., as X itself did.
+Where the file has decimal ids they are kept, and the order of ids is the order of timelines.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.lab.posts import Posts, fold
+from socialcrawl.mock.names import HERE, digests, fates, legal_names, user_ids
+from socialcrawl.mock.references import References, find_references
+
+SNOWFLAKE_EPOCH = 1_288_834_974_657  # ms
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Members by group: those of group g, ascending, are `members[offsets[g]:offsets[g + 1]]`."""
+
+    offsets: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    @classmethod
+    def by(cls, groups: NDArray[np.int64], members: NDArray[np.int64], n: int) -> "Grouping":
+        """The members (int64[m], ascending) grouped by the group of each (int64[m], below n)."""
+        counts = np.bincount(groups, minlength=n)
+        order = np.argsort(groups, kind="stable")
+        return cls(np.concatenate(([0], np.cumsum(counts))), members[order])
+
+    def of(self, group: int) -> NDArray[np.int64]:
+        """The members of one group, ascending."""
+        return self.members[self.offsets[group] : self.offsets[group + 1]]
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Accounts as columns of one length: folded key, shown spelling, legal username, id, fate."""
+
+    keys: list[str]
+    shown: list[str]
+    usernames: list[str]
+    ids: NDArray[np.int64]
+    fates: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def by_username(self) -> dict[str, int]:
+        """The row of every folded legal username."""
+        return {fold(name): row for row, name in enumerate(self.usernames)}
+
+    @cached_property
+    def by_id(self) -> dict[int, int]:
+        """The row of every account id."""
+        return {number: row for row, number in enumerate(self.ids.tolist())}
+
+
+@dataclass(frozen=True)
+class World:
+    """Posts in ascending order of id, and all that is known about them.
+
+    Attributes:
+        ids, created_at, author: int64[n]; created_at in Unix seconds, author a row of accounts.
+        texts: n texts; lang: n codes or None.
+        mentions: the accounts that each post mentions, each once, in order of mention.
+        references: replies and retweets.
+        timelines, mentioned_in: the posts of, and the posts that mention, each account; ascending.
+    """
+
+    ids: NDArray[np.int64]
+    created_at: NDArray[np.int64]
+    author: NDArray[np.int64]
+    texts: list[str]
+    lang: list[str] | None
+    accounts: Accounts
+    mentions: Grouping
+    references: References
+    timelines: Grouping
+    mentioned_in: Grouping
+
+    @cached_property
+    def visible(self) -> NDArray[np.bool_]:
+        """bool[n]: whether the author of each post is still here."""
+        seen: NDArray[np.bool_] = (self.accounts.fates == HERE)[self.author]
+        return seen
+
+    @property
+    def end(self) -> int:
+        """The end of the last second in which somebody posted, Unix seconds."""
+        return int(self.created_at.max()) + 1
+
+    def warm(self) -> None:
+        """The indexes that are made on first use, made now, so that no request waits for them."""
+        _ = (self.visible, self.accounts.by_username, self.accounts.by_id, self.references.by_post)
+
+    def language(self, post: int) -> str:
+        """The language code of a post: the file's, else `en`, or `und` where the text has no letter."""
+        if self.lang is not None:
+            return self.lang[post]
+        return "en" if any(map(str.isalpha, self.texts[post])) else "und"
+
+
+def build_world(posts: Posts, missing: float = 0.0) -> World:
+    """The world of these posts, where an expected share `missing` (0..1) of the accounts is no longer to be seen."""
+    ids, order = _post_ids(posts)
+    texts = [posts.texts[row] for row in order.tolist()]
+    index: dict[str, int] = {}
+    author = np.array([index.setdefault(fold(name), len(index)) for name in posts.authors], dtype=np.int64)[order]
+    mentions = _mentions(posts, index, order)
+    references = find_references(posts, order, ids=ids, author=author, texts=texts, index=index)
+    accounts = _accounts(posts, list(index), missing)
+    n = len(accounts)
+    positions = np.arange(len(ids))
+    by_post = np.repeat(positions, np.diff(mentions.offsets))
+    return World(
+        ids=ids,
+        created_at=posts.created_at[order],
+        author=author,
+        texts=texts,
+        lang=None if posts.lang is None else [posts.lang[row] for row in order.tolist()],
+        accounts=accounts,
+        mentions=mentions,
+        references=references,
+        timelines=Grouping.by(author, positions, n),
+        mentioned_in=Grouping.by(mentions.members, by_post, n),
+    )
+
+
+def _post_ids(posts: Posts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ids, ascending, and for each the row of its post."""
+    if posts.ids is not None and all(_kept(text) for text in posts.ids):
+        given = np.array([int(text) for text in posts.ids], dtype=np.int64)
+        if len(np.unique(given)) == len(given):
+            order = np.argsort(given, kind="stable")
+            return given[order], order
+    order = np.argsort(posts.created_at, kind="stable")
+    return made_ids(posts.created_at[order]), order
+
+
+def _kept(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 19 and 0 < int(text) < 2**63
+
+
+def made_ids(created_at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids of posts at these ascending Unix seconds: int64[n], positive and strictly increasing."""
+    rows = np.arange(len(created_at))
+    opens = np.concatenate(([True], created_at[1:] != created_at[:-1]))
+    rank = rows - np.maximum.accumulate(np.where(opens, rows, 0))
+    since = created_at * 1000 - SNOWFLAKE_EPOCH
+    return np.where(since >= 0, (since << 22) + rank, rows + 1).astype(np.int64)
+
+
+def _mentions(posts: Posts, index: dict[str, int], order: NDArray[np.int64]) -> Grouping:
+    mentioned = np.array([index.setdefault(fold(name), len(index)) for name in posts.mentioned], dtype=np.int64)
+    lengths = np.diff(posts.mention_offsets)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    by_post = np.repeat(place, lengths)
+    # An account named twice in one post is one mention; its first place counts.
+    _, first = np.unique(by_post * (len(index) + 1) + mentioned, return_index=True)
+    first.sort()
+    return Grouping.by(by_post[first], mentioned[first], len(order))
+
+
+def _accounts(posts: Posts, keys: list[str], missing: float) -> Accounts:
+    own: dict[str, str] = {}
+    for name in dict.fromkeys(posts.authors):
+        own.setdefault(fold(name), name)
+    usernames = legal_names(keys)
+    shown = [own.get(key, key) for key in keys]
+    hashes = digests(keys)
+    return Accounts(
+        keys=keys,
+        shown=shown,
+        usernames=[name if usernames[key] == key else usernames[key] for key, name in zip(keys, shown, strict=True)],
+        ids=user_ids(keys, hashes[:, 0]),
+        fates=fates(hashes[:, 1], missing),
+    )

@@ -1,0 +1,234 @@
+"""The words of the house: one word per idea, each a small value that never changes once made.
+
+| word | is |
+|---|---|
+| node | the store's number for an account (0, 1, ...) or a query (-1, -2, ...): a name, never an order |
+| account | a person or bot on a platform, known by its platform id, its username, or both |
+| post | something an account wrote |
+| link | "account u mentions account v", with weight alpha(u, v); all links make the graph |
+| frontier | the accounts that are linked to and were not asked yet |
+| pick | one decision to ask one node, named for ever by its number n = 0, 1, 2, ... |
+| batch | the picks decided together (r of them: the refresh rate) |
+| talk | the conversation that answers picks: requests out, replies in, outcomes at the end |
+| request | one call to the platform, the same again after a restart (its key) |
+| grant | the permission to send a request, reserved in the ledger before it leaves |
+| window | k requests per d seconds for one credential on one endpoint |
+| reply | what came back, parsed and classified once |
+| outcome | everything now known of a picked node |
+| epoch | the span of a campaign in which its topic and its history did not change |
+| budget | what a campaign may spend: steps, requests, posts, money |
+
+Money is counted in mills of a cent (1/1000 cent, 1/100,000 dollar), so that sums are exact integers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple, NewType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Node = NewType("Node", int)
+
+MILLS_PER_DOLLAR = 100_000
+NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
+NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
+
+
+def iso(at: float) -> str:
+    """The instant `at` (Unix seconds) as the store writes it: ISO 8601, UTC, microseconds."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def unix(text: str) -> float:
+    """The instant written as ISO 8601 `text`, in Unix seconds; the inverse of `iso` to the microsecond."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One decision: ask `node`. `x` holds the features as picked, `score` the estimate that won.
+
+    `act` is search | resolve | seed | expand (collect); other kinds of crawl add theirs.
+    """
+
+    n: int
+    node: Node
+    act: str
+    score: float = 0.0
+    x: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Not now: `until` is when to ask again (Unix seconds), `why` is said to the person who watches."""
+
+    until: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No further: `kind` is done | budget | failed | interrupted, `why` says what happened and what to do."""
+
+    kind: str
+    why: str
+
+
+class Who(NamedTuple):
+    """An account as an answer names it: by platform id, by username, or both."""
+
+    id: str | None
+    username: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call: `key` = (first pick's n, part); `items` and `most` are the most resources and mills it can cost."""
+
+    key: tuple[int, int]
+    endpoint: str
+    params: Mapping[str, str]
+    items: int = 0
+    most: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The permission to send `request` with `credential`, given at `at` (Unix seconds)."""
+
+    request: Request
+    credential: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One family of rate-limit headers: `left` of `most`, until `resets` (Unix seconds, server's clock)."""
+
+    left: int
+    most: int
+    resets: float
+    daily: bool = False
+
+
+class PostRow(NamedTuple):
+    """One parsed post, in the order of the columns of table `post`; times are ISO 8601 text."""
+
+    id: str
+    author: str
+    created_at: str | None
+    text: str
+    lang: str | None
+    conversation_id: str | None
+    reply_to: str | None
+    repost_of: str | None
+    quote_of: str | None
+    hashtags: str | None
+    urls: str | None
+    likes: int | None
+    replies: int | None
+    reposts: int | None
+    quotes: int | None
+    bookmarks: int | None
+    views: int | None
+    original: str | None
+
+
+class AccountRow(NamedTuple):
+    """One parsed profile; counts are those of the moment it was fetched."""
+
+    id: str
+    username: str
+    name: str | None
+    description: str | None
+    created_at: str | None
+    followers: int | None
+    following: int | None
+    posts: int | None
+    listed: int | None
+    protected: bool | None
+    verified: bool | None
+    url: str | None
+
+
+class Mention(NamedTuple):
+    """Post number `post` of its page mentions `who`; `kind` is mention | reply | repost."""
+
+    post: int
+    who: Who
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One parsed answer, before the store has given its accounts their nodes.
+
+    `hits[i]` counts the topic's occurrences in `posts[i]`; `answered` are the accounts that the page is about,
+    in order (authors of a search, users of a look-up); `missing` pairs accounts with the reason they are not here.
+    """
+
+    posts: Sequence[PostRow] = ()
+    hits: Sequence[int] = ()
+    mentions: Sequence[Mention] = ()
+    accounts: Sequence[AccountRow] = ()
+    answered: Sequence[Who] = ()
+    missing: Sequence[tuple[Who, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a talk goes on from: nodes and counts. The store keeps it until the batch is finished.
+
+    `targets[i]` was mentioned in posts with `target_hits[i]` occurrences of the topic together, in order of
+    first appearance; `found` maps the nodes answered about, in order, to their platform ids; `missing` maps nodes to
+    reasons.
+    """
+
+    posts: int = 0
+    hits: int = 0
+    targets: Sequence[int] = ()
+    target_hits: Sequence[int] = ()
+    found: Mapping[int, str] = field(default_factory=dict)
+    missing: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back for a request.
+
+    `kind`: ok | window (429, `until` says when) | day | month | money | backoff (429 that does not say when) |
+    refused (asking again cannot help) | missing (the node is not there) | broken (no usable answer).
+    `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
+    (Unix seconds), `cost` in mills, `why` a sentence for people.
+    """
+
+    kind: str
+    at: float
+    rows: Page | Answer | None = None
+    cursor: str | None = None
+    cost: int = 0
+    status: int = 0
+    date: float | None = None
+    limits: Sequence[Limit] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything now known of a picked node: totals, never differences.
+
+    `value` is beta(node), `alpha[i]` the weight of the link to `targets[i]`; both float64. `missing` is None or
+    suspended | protected | deleted | unknown | temporary | same-as:<node>.
+    """
+
+    n: int
+    node: Node
+    at: float
+    value: float = 0.0
+    targets: NDArray[np.int64] = field(default_factory=lambda: NOBODY)
+    alpha: NDArray[np.float64] = field(default_factory=lambda: NO_WEIGHT)
+    missing: str | None = None
+    posts: int = 0
+    occurrences: int = 0

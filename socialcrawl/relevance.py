@@ -1,0 +1,111 @@
+"""The worth of a text, a user (beta) and a link (alpha) for a topic (Gouriten et al., section 2.3).
+
+f(x) = 1 + ln x for x > 0, else 0;  beta(u) = f(occurrences in u's posts);
+alpha(u, v) = f(occurrences in u's posts that mention v).
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from socialcrawl.errors import SettingsError
+
+# Scripts written without spaces between words: a word's edge there is no edge of a "whole word".
+_UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x3040, 0x30FF),  # Hiragana, Katakana
+    (0x3400, 0x9FFF),  # CJK ideographs
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+
+
+def worth(occurrences: int) -> float:
+    """f(x) = 1 + ln x for x > 0, else 0: the value of a user or link with that many occurrences."""
+    return 1.0 + math.log(occurrences) if occurrences > 0 else 0.0
+
+
+def fold(text: str) -> str:
+    """The form in which texts and keywords are compared: Unicode NFKC, case folded."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a campaign is about: keywords, phrases, prefixes (`modul*`) and, on request, regular expressions.
+
+    Keywords and phrases match whole words without regard to case; the words of a phrase may be parted by any white
+    space. Occurrences do not overlap, and where two keywords start at the same place the longer one counts.
+    Regular expressions (`patterns`) see the folded text (NFKC, lower case) and ignore case.
+
+    Raises:
+        SettingsError: no keyword at all, an empty one, one that is only `*`, or an expression that is not valid
+            or matches the empty text.
+    """
+
+    keywords: Sequence[str] = ()
+    patterns: Sequence[str] = ()
+    _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", _compile(self.keywords, self.patterns))
+
+    def count(self, text: str) -> int:
+        """The number of occurrences of the topic in `text`: one compiled pass."""
+        return len(self._compiled.findall(fold(text)))
+
+    def searches(self, longest: int = 512) -> list[str]:
+        """The queries that find this topic by an API's keyword search, each at most `longest` characters.
+
+        A prefix is searched by its stem (the APIs have no wildcard); regular expressions cannot be searched.
+        """
+        queries: list[str] = []
+        for word in self.keywords:
+            plain = " ".join(word.rstrip("*").replace('"', " ").split())
+            term = f'"{plain}"' if re.search(r"\W", plain) else plain
+            if queries and len(queries[-1]) + len(term) + 4 <= longest:
+                queries[-1] += f" OR {term}"
+            else:
+                queries.append(term)
+        return queries
+
+
+def _compile(keywords: Sequence[str], patterns: Sequence[str]) -> re.Pattern[str]:
+    if isinstance(keywords, str) or isinstance(patterns, str):
+        raise SettingsError('keywords is a list: write keywords = ["word", "a phrase"], with brackets.')
+    if not keywords and not patterns:
+        raise SettingsError('The topic has no keywords: name at least one, as keywords = ["word", "a phrase"].')
+    words = sorted((_expression(word) for word in dict.fromkeys(keywords)), key=len, reverse=True)
+    for pattern in patterns:
+        _check(pattern)
+    return re.compile("|".join([*words, *(f"(?:{pattern})" for pattern in patterns)]), re.IGNORECASE)
+
+
+def _expression(keyword: str) -> str:
+    prefix = keyword.endswith("*")
+    words = fold(keyword.removesuffix("*")).split()
+    if not words:
+        raise SettingsError(f"The keyword {keyword!r} is empty: remove it, or write a word.")
+    first, last = words[0][0], words[-1][-1]
+    before = "" if _is_unspaced(first) else r"(?<!\w)"
+    after = "" if prefix or _is_unspaced(last) else r"(?!\w)"
+    return before + r"\s+".join(re.escape(word) for word in words) + after
+
+
+def _is_unspaced(letter: str) -> bool:
+    return any(low <= ord(letter) <= high for low, high in _UNSPACED)
+
+
+def _check(pattern: str) -> None:
+    try:
+        compiled = re.compile(pattern, re.IGNORECASE)
+    except re.error as error:
+        raise SettingsError(f"The regular expression {pattern!r} is not valid: {error}.") from error
+    if compiled.match(""):
+        raise SettingsError(f"The regular expression {pattern!r} matches the empty text: it would count everything.")
+    if compiled.groupindex or re.search(r"\\[1-9]", pattern):
+        raise SettingsError(f"The regular expression {pattern!r} names or refers to groups: write it without.")

@@ -1,0 +1,182 @@
+"""Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
+
+import tomllib
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from socialcrawl.collect.estimators.named import NAMES, check
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.policy import Endpoint, Policy
+from socialcrawl.resources import folder
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A table of a campaign file; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TopicSection(Section):
+    """What the campaign is about; see `relevance.Topic`."""
+
+    keywords: list[str] = Field(default=[], description="words, phrases and prefixes (modul*), compared without case")
+    patterns: list[str] = Field(default=[], description="regular expressions, on request")
+
+
+class SeedsSection(Section):
+    """Where it starts: accounts that are named, and authors that a search for the keywords finds."""
+
+    search: bool = Field(default=True, description="search the keywords and begin with the authors")
+    usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
+    file: Path | None = Field(default=None, description="a text file with one username a line")
+    most: Positive | None = Field(default=50, description="the most accounts that the search adds")
+    search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
+
+
+class CrawlSection(Section):
+    """How it chooses: Algorithm 1's estimator, refresh rate r and budget n."""
+
+    estimator: str = Field(default="hybrid-sum", description=f"one of {', '.join(NAMES)}")
+    switch_after: Annotated[int, Field(ge=0)] = Field(default=1000, description="steps before a hybrid turns linear")
+    start: str | None = Field(default=None, description="estimator that a hybrid starts with")
+    refresh_rate: Positive = Field(default=1, description="r: accounts picked together before the estimate is renewed")
+    steps: Positive | None = Field(default=None, description="n: accounts to ask after the seeds")
+
+    @field_validator("estimator", "start")
+    @classmethod
+    def _known(cls, name: str | None) -> str | None:
+        return check(name) if name is not None else None
+
+
+class BudgetSection(Section):
+    """What it may spend at most; reaching one pauses the campaign."""
+
+    max_requests: Positive | None = None
+    max_posts: Positive | None = None
+    max_money: Annotated[float, Field(gt=0)] | None = Field(default=None, description="dollars")
+
+
+class SourceSection(Section):
+    """Which platform, and how to speak to it. The token stays in the environment."""
+
+    platform: str = "x"
+    base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
+    token_env: str = Field(default="X_BEARER_TOKEN", description="environment variable that holds the bearer token")
+    vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
+    pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(default=1, description="pages of 100 posts of each timeline")
+    keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
+    timeout: Annotated[float, Field(gt=0)] = Field(default=30.0, description="seconds to wait for an answer")
+
+    @field_validator("platform")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name != "x":
+            raise ValueError(f"the platform {name!r} is not known; known is: x")
+        return name
+
+    @field_validator("vocabulary")
+    @classmethod
+    def _spoken(cls, name: str) -> str:
+        if name not in ("tweet", "post"):
+            raise ValueError(f"the vocabulary {name!r} is not known; known are: tweet, post")
+        return name
+
+
+class LimitsSection(Section):
+    """Windows that differ from the platform's table: k requests per d seconds on every endpoint."""
+
+    k: Positive | None = None
+    d: Annotated[float, Field(gt=0)] | None = None
+    pause: Annotated[float, Field(gt=0)] = Field(default=1.0, description="seconds of the first back-off after a failure")
+
+
+class Settings(Section):
+    """A campaign."""
+
+    name: Annotated[str, Field(min_length=1, pattern=r"^[\w.-]+$")]
+    seed: Annotated[int, Field(ge=0)] = 1
+    database: Path = Path("socialcrawl.db")
+    topic: TopicSection
+    seeds: SeedsSection = SeedsSection()
+    crawl: CrawlSection = CrawlSection()
+    budget: BudgetSection = BudgetSection()
+    source: SourceSection = SourceSection()
+    limits: LimitsSection = LimitsSection()
+
+    def identity(self) -> dict[str, Any]:
+        """What may not change while a campaign goes on, because its history rests on it."""
+        whole = self.model_dump(mode="json")
+        chosen = {key: whole[key] for key in ("seed", "topic", "seeds")}
+        chosen["crawl"] = {key: whole["crawl"][key] for key in ("estimator", "switch_after", "start")}
+        chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
+        return chosen
+
+
+def read(path: Path) -> Settings:
+    """The settings in the campaign file `path`; paths in it are taken from its folder.
+
+    Raises:
+        SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
+    """
+    try:
+        given = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise SettingsError(f"{path} cannot be read ({reason}): `socialcrawl init` writes a campaign file.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+    settings = checked(given, str(path))
+    file = settings.seeds.file
+    seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
+    return settings.model_copy(update={"database": path.parent / settings.database, "seeds": seeds})
+
+
+def checked(given: dict[str, Any], origin: str) -> Settings:
+    """The settings given as a dictionary; `origin` is named in errors.
+
+    Raises:
+        SettingsError: with one line for each key that is wrong.
+    """
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_told(error, origin))) from error
+
+
+def policy(platform: str) -> Policy:
+    """The policy of a platform from `config/`."""
+    table = tomllib.loads((folder("config") / f"{platform}.toml").read_text("utf-8"))
+    endpoints = {name: Endpoint(**values) for name, values in table["endpoints"].items()}
+    return Policy(table["platform"], table["base_url"], str(table["as_of"]), endpoints, table["prices"])
+
+
+def _told(error: ValidationError, origin: str) -> Iterator[str]:
+    for problem in error.errors():
+        place = [str(part) for part in problem["loc"]]
+        where = f"[{place[0]}] {'.'.join(place[1:])}" if len(place) > 1 else place[0]
+        if problem["type"] == "extra_forbidden":
+            yield f"{origin}: {where} is not a setting.{_nearest(place)}"
+        elif problem["type"] == "missing":
+            yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
+        else:
+            message = problem["msg"].removeprefix("Value error, ")
+            yield f"{origin}: {where} = {problem['input']!r}: {message[0].lower()}{message[1:].rstrip('.')}."
+
+
+def _nearest(place: list[str]) -> str:
+    model: type[BaseModel] = Settings
+    for part in place[:-1]:
+        kind = model.model_fields[part].annotation
+        assert isinstance(kind, type)
+        model = kind
+    known = list(model.model_fields)
+    nearest = get_close_matches(place[-1], known, 1)
+    if nearest:
+        return f" Did you mean {nearest[0]!r}?"
+    return f" Known here are: {', '.join(known)}."

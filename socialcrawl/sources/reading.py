@@ -1,0 +1,63 @@
+"""What a talk has read of one node so far: sums over pages, and the outcome they add up to. Pure."""
+
+import numpy as np
+
+from socialcrawl.model import Answer, Outcome, Pick, Reply
+from socialcrawl.relevance import worth
+
+
+class Reading:
+    """The pages of one pick, added up: beta from all its posts, alpha from the posts that mention each target."""
+
+    def __init__(self, pick: Pick) -> None:
+        self.pick = pick
+        self.at = 0.0
+        self.posts = self.hits = 0
+        self.targets: dict[int, int] = {}  # node -> occurrences, in order of first appearance
+        self.found: dict[int, None] = {}
+        self.missing: str | None = None
+
+    def take(self, reply: Reply) -> bool:
+        """Add a page; False if there is nothing more to ask."""
+        self.at = reply.at
+        answer = reply.rows if isinstance(reply.rows, Answer) else Answer()
+        if reply.kind == "broken":
+            self.missing = "temporary"
+            return False
+        if reply.kind == "missing" and self.posts:
+            return False  # gone between two pages: what was read stays
+        self.missing = answer.missing.get(self.pick.node)
+        self.posts += answer.posts
+        self.hits += answer.hits
+        self.found |= dict.fromkeys(answer.found)
+        for target, hits in zip(answer.targets, answer.target_hits, strict=True):
+            self.targets[target] = self.targets.get(target, 0) + hits
+        return self.missing is None
+
+    def outcome(self) -> Outcome:
+        """Everything known of the node; a missing one has no value and no links."""
+        if self.missing is not None:
+            return Outcome(self.pick.n, self.pick.node, self.at, missing=self.missing, posts=self.posts)
+        return Outcome(
+            self.pick.n,
+            self.pick.node,
+            self.at,
+            worth(self.hits),
+            np.array(list(self.targets), np.int64),
+            np.array([worth(hits) for hits in self.targets.values()], np.float64),
+            posts=self.posts,
+            occurrences=self.hits,
+        )
+
+    def authors(self) -> Outcome:
+        """The outcome of a search: the authors found, in order, as targets without weight."""
+        nodes = np.array(list(self.found), np.int64)
+        return Outcome(
+            self.pick.n,
+            self.pick.node,
+            self.at,
+            targets=nodes,
+            alpha=np.zeros(len(nodes)),
+            missing=None if self.found else self.missing,
+            posts=self.posts,
+        )

@@ -1,0 +1,87 @@
+"""What an answer of X means for the crawl: its kind, its limits, and a sentence for people. Pure.
+
+Classified in this order: month's cap or no credits; a 24-hour bucket empty; the window empty; a 429 that does not say
+when; refusals; servers in trouble. A 429 may come with requests remaining (another bucket is empty) or without
+headers.
+"""
+
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from socialcrawl.model import Limit
+
+FAMILIES = (
+    ("x-rate-limit", False),
+    ("x-app-limit-24hour", True),
+    ("x-user-limit-24hour", True),
+)
+
+
+def limits(headers: Mapping[str, str]) -> list[Limit]:
+    """The rate-limit headers, one Limit a complete family; `headers` compares names without case."""
+    found = []
+    for family, daily in FAMILIES:
+        try:
+            most, left, resets = (float(headers[f"{family}-{part}"]) for part in ("limit", "remaining", "reset"))
+        except (KeyError, ValueError):
+            continue
+        found.append(Limit(int(left), int(most), resets, daily))
+    return found
+
+
+def date(headers: Mapping[str, str]) -> float | None:
+    """The server's clock in Unix seconds; X writes the zone as UTC or GMT."""
+    try:
+        return parsedate_to_datetime(headers["Date"].replace("UTC", "GMT")).timestamp()
+    except (KeyError, ValueError):
+        return None
+
+
+def kind(status: int, body: Any, known: list[Limit], now: float | None) -> tuple[str, str]:
+    """The kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
+
+    Args:
+        status: the HTTP status.
+        body: the decoded JSON, or None where it was not JSON.
+        known: the limits that came with it.
+        now: the server's clock, if it came.
+    """
+    problem = body if isinstance(body, dict) else {}
+    detail = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
+    if status == 429:
+        return _too_many(problem, detail, known, now)
+    if 200 <= status < 300:
+        if isinstance(body, dict):
+            return "ok", ""
+        return "broken", "the server answered something that is not JSON: is base_url right, and no proxy in between?"
+    if status == 401:
+        return "refused", "the token was not accepted (401): check the environment variable that token_env names"
+    if status == 402:
+        return "money", f"the X account has no credits left (402: {detail}); buy credits, then run again to go on"
+    if status == 403:
+        return "refused", f"X does not allow this request (403: {detail}); check the access level of the app"
+    if status == 404:
+        return "missing", detail
+    if status >= 500 or body is None:
+        return "broken", f"the server is in trouble (HTTP {status})"
+    return "refused", f"X did not understand the request (HTTP {status}: {_reasons(problem) or detail})"
+
+
+def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: float | None) -> tuple[str, str]:
+    if str(problem.get("type", "")).endswith("usage-capped"):
+        if problem.get("period") == "Daily":
+            return "day", detail
+        return "month", f"the monthly cap is reached ({detail}); run again when the billing cycle has begun anew"
+    usable = [limit for limit in known if limit.left == 0 and (now is None or limit.resets >= now)]
+    if any(limit.daily for limit in usable):
+        return "day", "the 24-hour limit is reached"
+    if usable:
+        return "window", "the server says that the window is used up (429)"
+    return "backoff", "the server says too many requests (429), but not until when"
+
+
+def _reasons(problem: Mapping[str, Any]) -> str:
+    errors = problem.get("errors")
+    messages = [str(e.get("message", "")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+    return "; ".join(message for message in messages if message)

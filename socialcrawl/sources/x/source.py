@@ -1,0 +1,105 @@
+"""X as a source: picks become conversations with the API. Pure: a talk yields requests and is sent replies."""
+
+from collections.abc import Generator, Mapping, Sequence
+
+from socialcrawl.limits.policy import Policy
+from socialcrawl.model import Answer, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.reading import Reading
+from socialcrawl.sources.x.vocabulary import USER_FIELDS, Vocabulary
+
+LOOK_UP = 100  # users that one look-up answers for
+TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
+TOKEN = {TIMELINE: "pagination_token", SEARCH: "next_token"}
+BY_ID, BY_NAME = "/2/users", "/2/users/by"
+
+
+class XSource:
+    """X API v2: keyword search, look-ups of users, timelines.
+
+    Args:
+        policy: page sizes and prices.
+        words: the vocabulary to ask in.
+        queries: the texts of the campaign's queries; node -1 is the first, -2 the second.
+        pages_per_user: the most pages of a timeline; X hands out at most 3,200 posts, 32 pages.
+        search_pages: the most pages of a search.
+    """
+
+    def __init__(
+        self, policy: Policy, words: Vocabulary, queries: Sequence[str], pages_per_user: int = 1, search_pages: int = 1
+    ) -> None:
+        self.policy, self.words, self.queries = policy, words, tuple(queries)
+        self.pages_per_user, self.search_pages = pages_per_user, search_pages
+
+    def width(self, act: str) -> int:
+        """100 users in a look-up; one node in everything else."""
+        return LOOK_UP if act == "resolve" else 1
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+        """One talk a timeline or search, one for each hundred users to look up."""
+        single = [pick for pick in batch if pick.act != "resolve"]
+        known = [pick for pick in batch if pick.act == "resolve" and accounts[pick.node].id]
+        named = [pick for pick in batch if pick.act == "resolve" and not accounts[pick.node].id]
+        made: list[Talk] = [self._search(p) if p.act == "search" else self._user(p, accounts[p.node]) for p in single]
+        for picks in (known, named):
+            made += [self._look_up(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
+        return made
+
+    def _search(self, pick: Pick) -> Talk:
+        query = self.queries[-1 - pick.node]
+        asked = {"query": query, **self.words.fields, **self.words.search}
+        reading = Reading(pick)
+        yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
+        return {pick.n: reading.authors()}
+
+    def _user(self, pick: Pick, who: Who) -> Talk:
+        reading, part, known = Reading(pick), 0, who.id
+        if known is None:
+            reply = yield self._names((pick.n, 0), BY_NAME, {"usernames": str(who.username)}, 1)
+            reading.take(reply)
+            part, known = 1, _answer(reply).found.get(pick.node)
+            if known is None and reading.missing is None:
+                reading.missing = "unknown"
+        if known is not None and reading.missing is None:
+            asked = {"id": known, **self.words.fields}
+            yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user, part=part)
+        return {pick.n: reading.outcome()}
+
+    def _pages(
+        self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, part: int = 0
+    ) -> Generator[Request, Reply, None]:
+        size = self.policy.endpoints[endpoint].page
+        users = self.policy.price("user", size) if "expansions" in asked else 0
+        cursor: str | None = None
+        for page in range(pages):
+            params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
+            most = self.policy.most(endpoint, size) + users
+            reply = yield Request((reading.pick.n, part + page), endpoint, params, size, most)
+            cursor = reply.cursor
+            if not reading.take(reply) or cursor is None:
+                return
+
+    def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+        names = [accounts[pick.node] for pick in picks]
+        by_id = names[0].id is not None
+        listed = ",".join(str(who.id if by_id else who.username) for who in names)
+        params = {"ids" if by_id else "usernames": listed}
+        reply = yield self._names((picks[0].n, 0), BY_ID if by_id else BY_NAME, params, len(picks))
+        answer = _answer(reply)
+        return {pick.n: Outcome(pick.n, pick.node, reply.at, missing=_why(pick, reply, answer)) for pick in picks}
+
+    def _names(self, key: tuple[int, int], endpoint: str, params: Mapping[str, str], count: int) -> Request:
+        params = {**params, "user.fields": USER_FIELDS}
+        return Request(key, endpoint, params, count, self.policy.most(endpoint, count))
+
+
+def _why(pick: Pick, reply: Reply, answer: Answer) -> str | None:
+    if reply.kind == "broken":
+        return "temporary"
+    if pick.node in answer.missing:
+        return answer.missing[pick.node]
+    return None if pick.node in answer.found else "unknown"
+
+
+def _answer(reply: Reply) -> Answer:
+    return reply.rows if isinstance(reply.rows, Answer) else Answer()

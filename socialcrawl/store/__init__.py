@@ -1,0 +1,1 @@
+"""The store: what is remembered, in SQL or in memory; one transaction a request."""

@@ -1,0 +1,63 @@
+"""The table of campaigns: one is begun, or gone on with when it is still the same."""
+
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, insert, select
+from sqlalchemy.exc import DatabaseError
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.model import iso
+from socialcrawl.store.database import told
+from socialcrawl.store.tables import campaign as table
+
+
+def campaign(connection: Connection, settings: dict[str, Any], identity: dict[str, Any], now: float) -> int:
+    """The campaign.id of the campaign named in `settings`, which is begun if it is new.
+
+    Args:
+        connection: the database.
+        settings: all settings, without secrets.
+        identity: those that may not change while it goes on.
+        now: Unix seconds.
+
+    Raises:
+        SettingsError: the campaign was begun with another identity; the message names what differs.
+    """
+    try:
+        with connection.begin():
+            held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
+            if held is not None:
+                _same(settings["name"], orjson.loads(held.identity), identity)
+                return int(held.id)
+            values = {
+                "name": settings["name"],
+                "platform": settings["source"]["platform"],
+                "seed": settings["seed"],
+                "settings": orjson.dumps(settings).decode(),
+                "identity": orjson.dumps(identity).decode(),
+                "created_at": iso(now),
+            }
+            return int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+    except DatabaseError as error:
+        raise told(error, str(connection.engine.url.database)) from error
+
+
+def _same(name: str, held: dict[str, Any], given: dict[str, Any]) -> None:
+    differ = "; ".join(_differ(held, given))
+    if differ:
+        raise SettingsError(
+            f"The campaign {name!r} was begun in this database with other settings: {differ}. "
+            "Put them back to go on with it, or choose another name or database for a new campaign."
+        )
+
+
+def _differ(held: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    found = []
+    for key, value in given.items():
+        before = held.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            found += [f"[{key}] {part} was {before.get(part)!r}" for part in value if value[part] != before.get(part)]
+        elif value != before:
+            found.append(f"{key} was {before!r}")
+    return found

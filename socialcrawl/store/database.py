@@ -1,0 +1,106 @@
+"""Opening a database: engine, pragmas, schema. The only place where connections are made."""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from socialcrawl.errors import StoreError
+from socialcrawl.resources import folder
+
+BUSY = 30.0  # seconds to wait for another process that writes
+
+
+def connect(path: Path, *, create: bool = True) -> Connection:
+    """A connection to the SQLite database at `path`, its schema brought up to date.
+
+    Raises:
+        StoreError: the folder is missing, the file is no database, or a newer version of socialcrawl wrote it.
+    """
+    if not create and not path.exists():
+        raise StoreError(f"There is no database {path}: run a campaign first, or name another with --db.")
+    if not path.parent.exists():
+        raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
+    try:
+        connection = engine(path).connect()
+        upgrade(connection)
+    except DatabaseError as error:
+        raise told(error, path) from error
+    return connection
+
+
+def engine(path: Path) -> Engine:
+    """An SQLAlchemy engine on the SQLite database at `path`."""
+    made = create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY})
+
+    @event.listens_for(made, "connect")
+    def prepare(raw: Any, _: Any) -> None:
+        raw.isolation_level = None  # the driver begins nothing by itself; `begin` below does
+        # WAL: readers do not block the writer. NORMAL: a killed process loses nothing; a power cut may take the last
+        # transactions, never the database.
+        raw.execute("pragma journal_mode = wal")
+        raw.execute("pragma synchronous = normal")
+
+    @event.listens_for(made, "begin")
+    def begin(connection: Connection) -> None:
+        # IMMEDIATE: a transaction that reads before it writes cannot be overtaken by another process.
+        connection.exec_driver_sql("begin immediate")
+
+    return made
+
+
+def upgrade(connection: Connection) -> None:
+    """Bring the schema to the newest version.
+
+    Raises:
+        StoreError: the database has a version that this program does not know.
+    """
+    from alembic import command  # noqa: PLC0415  (a third of a second that `--help` need not pay)
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+    from alembic.util import CommandError  # noqa: PLC0415
+
+    config = alembic_config()
+    with connection.begin():
+        current = MigrationContext.configure(connection).get_current_revision()
+        scripts = ScriptDirectory.from_config(config)
+        if current == scripts.get_current_head():
+            return
+        try:
+            if current is not None:
+                scripts.get_revision(current)
+        except CommandError as error:
+            raise StoreError(
+                f"The database has schema {current}, which is newer than this socialcrawl: install the newer version, "
+                "or name another database. Nothing was changed."
+            ) from error
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def alembic_config() -> Any:
+    """The configuration of alembic, pointing at the migrations of the wheel or of the checkout."""
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(folder("migrations")))
+    return config
+
+
+def told(error: DatabaseError, path: Path | str) -> StoreError:
+    """The error of a database in words that say what to do."""
+    text = str(error.orig).lower()
+    if "full" in text or "disk i/o" in text:
+        return StoreError(
+            f"The disk is full or failing: {path} could not be written ({error.orig}). Make room and run "
+            "again; everything that was stored is safe."
+        )
+    if "locked" in text:
+        return StoreError(f"{path} is locked by another program for more than {BUSY:.0f} s: close it and run again.")
+    if "not a database" in text or "malformed" in text:
+        return StoreError(f"{path} is not an SQLite database: name another file with --db.")
+    if "unable to open" in text or "readonly" in text or "read-only" in text:
+        return StoreError(f"{path} cannot be written: check the permissions of the file and its folder.")
+    kind = "operational error" if isinstance(error, OperationalError) else "error"
+    return StoreError(f"The database {path} reports an {kind}: {error.orig}. Everything that was stored is safe.")

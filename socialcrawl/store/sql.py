@@ -1,0 +1,121 @@
+"""The SQL store: the only place that begins transactions. Each method is one; when it returns, its work is kept."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import DatabaseError
+
+from socialcrawl.model import Answer, Grant, Node, Outcome, Page, Reply, Who, iso
+from socialcrawl.protocols import Batch, History, Ledger
+from socialcrawl.store import answers, reading
+from socialcrawl.store.database import told
+from socialcrawl.store.nodes import Nodes
+from socialcrawl.store.tables import account, outcome, pick, request
+from socialcrawl.store.writes import Writes
+
+
+class SqlStore:
+    """What one campaign remembers, in the tables of `tables.py`.
+
+    Args:
+        connection: from `database.connect`; used by one thread.
+        campaign: campaign.id.
+        platform: the platform of its accounts.
+    """
+
+    def __init__(self, connection: Connection, campaign: int, platform: str) -> None:
+        self.connection, self.campaign = connection, campaign
+        self._write = Writes(connection, campaign)
+        self._nodes = Nodes(connection, platform)
+        self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
+
+    def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
+        """The nodes of accounts that a person names; unknown ones are stored by name only."""
+        whos = [Who(None, name) for name in usernames]
+        with self._transaction():
+            numbers = self._nodes.number(whos, iso(now))
+        return [Node(numbers[who]) for who in whos]
+
+    def open(self, batch: Batch) -> None:
+        """See `protocols.Store.open`."""
+        with self._transaction():
+            self._write.picks(batch)
+
+    def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
+        """See `protocols.Store.accounts`."""
+        columns = select(account.c.node, account.c.platform_id, account.c.username)
+        with self._transaction():
+            found = self.connection.execute(columns.where(account.c.node.in_(nodes))).all()
+        return {Node(node): Who(key, username) for node, key, username in found}
+
+    def reserve(self, grant: Grant) -> None:
+        """See `protocols.Store.reserve`."""
+        with self._transaction():
+            self._sent[grant.request.key] = self._write.reservation(grant)
+
+    def save(self, grant: Grant, reply: Reply) -> Reply:
+        """See `protocols.Store.save`."""
+        with self._transaction():
+            if isinstance(reply.rows, Page):
+                reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at)))
+            self._write.settlement(self._sent[grant.request.key], reply)
+        return reply
+
+    def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
+        """See `protocols.Store.replies`."""
+        if not batch:
+            return {}
+        kept = select(request).where(
+            request.c.campaign == self.campaign,
+            request.c.n.between(batch[0].n, batch[-1].n),
+            request.c.answer.is_not(None),
+        )
+        with self._transaction():
+            rows = self.connection.execute(kept.order_by(request.c.id)).all()
+        return {(row.n, row.part): replace(reading.reply(row), rows=answers.unpacked(row.answer)) for row in rows}
+
+    def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """See `protocols.Store.finish`."""
+        with self._transaction():
+            self._write.outcomes(outcomes)
+            self._write.emptied(batch)
+
+    def unfinished(self) -> Batch:
+        """See `protocols.Store.unfinished`."""
+        last = select(func.coalesce(func.max(outcome.c.n), -1)).where(outcome.c.campaign == self.campaign)
+        with self._transaction():
+            after = pick.c.n > last.scalar_subquery()
+            rows = self.connection.execute(
+                select(pick).where(pick.c.campaign == self.campaign, after).order_by(pick.c.n)
+            ).all()
+        return tuple(reading.pick(row) for row in rows)
+
+    def history(self) -> History:
+        """See `protocols.Store.history`."""
+        with self._transaction():
+            yield from reading.history(self.connection, self.campaign)
+
+    def ledger(self) -> Ledger:
+        """See `protocols.Store.ledger`."""
+        with self._transaction():
+            yield from reading.ledger(self.connection, self.campaign)
+
+    def _keep(self, page: Page, now: str) -> Answer:
+        same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
+        numbers = self._nodes.number(answers.everyone(page), now)
+        self._write.page(page, numbers, now)
+        return answers.answer(page, numbers, same)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with self.connection.begin():
+                yield
+        except DatabaseError as error:
+            self._nodes.forget()
+            raise told(error, str(self.connection.engine.url.database)) from error
+        except BaseException:
+            self._nodes.forget()
+            raise

@@ -1,0 +1,179 @@
+"""The tables, named for the analyst who will query them. Instants are ISO 8601 text (UTC), money is in mills of a cent.
+
+`node` numbers accounts; queries of a campaign have negative numbers and no row here. `(campaign, n)` names a pick.
+"""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="number of the campaign in this database"),
+    Column("name", Text, nullable=False, unique=True, comment="name given by the user"),
+    Column("platform", String(16), nullable=False, comment="x"),
+    Column("seed", Integer, nullable=False, comment="seed of all random draws"),
+    Column("settings", Text, nullable=False, comment="JSON of the settings when the campaign began, without secrets"),
+    Column("identity", Text, nullable=False, comment="JSON of the settings that its history rests on"),
+    Column("created_at", Text, nullable=False, comment="when the campaign first ran"),
+    comment="one row a campaign",
+)
+
+account = Table(
+    "account",
+    metadata,
+    Column("node", Integer, primary_key=True, autoincrement=False, comment="number of the account in this database"),
+    Column("platform", String(16), nullable=False, comment="x"),
+    Column("platform_id", Text, comment="the platform's own id; NULL while only the username is known"),
+    Column("username", Text, comment="username as last shown, without @; NULL while only the id is known"),
+    Column("handle", Text, comment="username in lower case: usernames compare without case"),
+    Column("name", Text, comment="display name"),
+    Column("description", Text, comment="profile text"),
+    Column("created_at", Text, comment="when the account was made"),
+    Column("followers", Integer, comment="followers at profile_at"),
+    Column("following", Integer, comment="accounts followed at profile_at"),
+    Column("posts", Integer, comment="posts written, at profile_at"),
+    Column("listed", Integer, comment="lists that include the account, at profile_at"),
+    Column("protected", Boolean, comment="whether the posts are private, at profile_at"),
+    Column("verified", Boolean, comment="whether the platform calls it verified, at profile_at"),
+    Column("url", Text, comment="link in the profile"),
+    Column("profile_at", Text, comment="when the profile was fetched; NULL: never, the account was only mentioned"),
+    Column("first_seen_at", Text, nullable=False, comment="when the account was first seen"),
+    UniqueConstraint("platform", "platform_id"),
+    Index(None, "platform", "handle"),
+    comment="one row an account, fetched or only mentioned",
+)
+
+post = Table(
+    "post",
+    metadata,
+    Column("id", Text, primary_key=True, comment="the platform's own id of the post"),
+    Column("author", ForeignKey("account.node"), nullable=False, index=True, comment="account.node of the author"),
+    Column("created_at", Text, comment="when it was posted"),
+    Column("text", Text, nullable=False, comment="full text; reposts are cut by the platform"),
+    Column("lang", String(16), comment="language as the platform guesses it (BCP 47)"),
+    Column("conversation_id", Text, comment="id of the post that began the conversation"),
+    Column("reply_to", Text, comment="id of the post it replies to"),
+    Column("repost_of", Text, comment="id of the post it reposts"),
+    Column("quote_of", Text, comment="id of the post it quotes"),
+    Column("hashtags", Text, comment="JSON list of hashtags, without #"),
+    Column("urls", Text, comment="JSON list of links, expanded"),
+    Column("likes", Integer, comment="likes at metrics_at"),
+    Column("replies", Integer, comment="replies at metrics_at"),
+    Column("reposts", Integer, comment="reposts at metrics_at"),
+    Column("quotes", Integer, comment="quotes at metrics_at"),
+    Column("bookmarks", Integer, comment="bookmarks at metrics_at"),
+    Column("views", Integer, comment="views at metrics_at"),
+    Column("original", Text, comment="the platform's JSON, kept on request"),
+    Column("metrics_at", Text, nullable=False, comment="when the counts were read"),
+    Column("fetched_at", Text, nullable=False, comment="when the post was first fetched"),
+    comment="one row a post",
+)
+
+mention = Table(
+    "mention",
+    metadata,
+    Column("post", ForeignKey("post.id"), primary_key=True, comment="post.id"),
+    Column("node", ForeignKey("account.node"), primary_key=True, index=True, comment="account.node mentioned"),
+    Column("kind", String(8), nullable=False, comment="mention, reply or repost: the strongest that applies"),
+    comment="who is mentioned in which post",
+    sqlite_with_rowid=False,
+)
+
+hit = Table(
+    "hit",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("post", ForeignKey("post.id"), primary_key=True, comment="post.id"),
+    Column(
+        "occurrences", Integer, nullable=False, comment="occurrences of the campaign's topic in the post, at least 1"
+    ),
+    comment="posts that match the topic of a campaign",
+    sqlite_with_rowid=False,
+)
+
+pick = Table(
+    "pick",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("n", Integer, primary_key=True, comment="number of the decision, from 0"),
+    Column("batch", Integer, nullable=False, comment="n of the first pick of its batch"),
+    Column("node", Integer, nullable=False, index=True, comment="account.node picked; negative: a query"),
+    Column("act", String(8), nullable=False, comment="search, resolve, seed or expand"),
+    Column("score", Float, nullable=False, comment="the estimate that won; 0 for seeds"),
+    Column("features", Text, comment="JSON of the features as picked (graph.COLUMNS by name); NULL for seeds"),
+    comment="one row a decision to ask a node",
+    sqlite_with_rowid=False,
+)
+
+outcome = Table(
+    "outcome",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("n", Integer, primary_key=True, comment="pick.n"),
+    Column("node", Integer, nullable=False, index=True, comment="account.node asked; negative: a query"),
+    Column("at", Text, nullable=False, comment="when the last reply arrived"),
+    Column("value", Float, nullable=False, comment="relevance beta = 1 + ln(occurrences), 0 without any"),
+    Column("occurrences", Integer, nullable=False, comment="occurrences of the topic in the posts read"),
+    Column("posts", Integer, nullable=False, comment="posts read"),
+    Column("missing", Text, comment="NULL, or why: suspended, protected, deleted, unknown, temporary, same-as:<node>"),
+    comment="what each pick found",
+    sqlite_with_rowid=False,
+)
+
+link = Table(
+    "link",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("n", Integer, primary_key=True, comment="pick.n whose account mentions"),
+    Column("position", Integer, primary_key=True, comment="order of first appearance, from 0"),
+    Column("node", Integer, nullable=False, comment="account.node mentioned"),
+    Column("alpha", Float, nullable=False, comment="weight 1 + ln(occurrences in the posts that mention it), or 0"),
+    comment="links of the graph as a pick found them",
+    sqlite_with_rowid=False,
+)
+
+request = Table(
+    "request",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="order of sending"),
+    Column("campaign", ForeignKey("campaign.id"), nullable=False, comment="campaign.id"),
+    Column("n", Integer, nullable=False, comment="first pick.n that it serves"),
+    Column("part", Integer, nullable=False, comment="its place in the conversation: page number"),
+    Column("endpoint", Text, nullable=False, comment="path of the endpoint"),
+    Column("params", Text, nullable=False, comment="JSON of the parameters"),
+    Column("credential", Text, nullable=False, comment="name of the token, never the token"),
+    Column("items", Integer, nullable=False, comment="most resources it could return"),
+    Column("most", Integer, nullable=False, comment="most it could cost, in mills"),
+    Column("sent_at", Text, nullable=False, comment="when it was reserved, just before it left"),
+    Column("arrived_at", Text, comment="when the reply arrived; NULL: never, it counts as spent"),
+    Column("kind", String(8), comment="ok, missing, window, day, month, money, backoff, refused or broken"),
+    Column("status", Integer, comment="HTTP status; 0 without an answer"),
+    Column("posts", Integer, comment="posts returned"),
+    Column("cost", Integer, comment="price by the price table, in mills"),
+    Column("cursor", Text, comment="where the next page begins"),
+    Column("headers", Text, comment="JSON: the server's clock and rate limits, from the headers"),
+    Column("answer", Text, comment="JSON: what the open batch goes on from; emptied when it is finished"),
+    Index(None, "campaign", "n", "part"),
+    comment="the ledger: one row a request, reserved before it is sent",
+)
