@@ -35,7 +35,7 @@ CREDENTIAL = "main"  # the name of the one token that a campaign has
 class Campaign:
     """A campaign ready to run: its parts under their own types, and what it can cost at most.
 
-    `most` is in mills of a cent; None: nothing is billed, because the server is on this machine.
+    `billed`: the server is not on this machine; `most` is in mills of a cent, None where nothing bounds it.
     """
 
     settings: Settings
@@ -44,7 +44,7 @@ class Campaign:
     planner: WindowPlanner
     clock: SystemClock
     connection: Connection
-    number: int
+    billed: bool
     most: int | None
 
     def close(self) -> None:
@@ -68,7 +68,8 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     queries = topic.searches() if settings.seeds.search else []
     if not queries and not usernames:
         raise SettingsError("There is nothing to start from: set search = true or name usernames under [seeds].")
-    most = None if is_loopback(base) else _guarded(settings, table, len(queries), len(usernames))
+    billed = not is_loopback(base)
+    most = _guarded(settings, table, len(queries), len(usernames)) if billed else None
     token, clock = _token(settings), SystemClock()
     connection = connect(settings.database)
     number = campaign(connection, settings.model_dump(mode="json"), settings.identity(), clock.now())
@@ -83,7 +84,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     wire = XWire(clients, words, rules, topic.count, clock.now, settings.source.keep_original)
     pool = ThreadPoolExecutor(min(THREADS, settings.crawl.refresh_rate))
     parts = Parts(crawl, source, store, wire, planner, clock, pool, watcher)
-    return Campaign(settings, parts, crawl, planner, clock, connection, number, most)
+    return Campaign(settings, parts, crawl, planner, clock, connection, billed, most)
 
 
 def _crawl(settings: Settings, queries: list[Node], names: list[Node], source: XSource) -> Collect:

@@ -69,7 +69,7 @@ class SourceSection(Section):
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
     token_env: str = Field(default="X_BEARER_TOKEN", description="environment variable that holds the bearer token")
     vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
-    pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(default=1, description="pages of 100 posts of each timeline")
+    pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(default=1, description="pages of 100 posts of a timeline")
     keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
     timeout: Annotated[float, Field(gt=0)] = Field(default=30.0, description="seconds to wait for an answer")
 
@@ -93,7 +93,7 @@ class LimitsSection(Section):
 
     k: Positive | None = None
     d: Annotated[float, Field(gt=0)] | None = None
-    pause: Annotated[float, Field(gt=0)] = Field(default=1.0, description="seconds of the first back-off after a failure")
+    pause: Annotated[float, Field(gt=0)] = Field(default=1.0, description="seconds of the first back-off")
 
 
 class Settings(Section):

@@ -67,7 +67,9 @@ def test_a_csv_text_may_span_lines_and_look_like_nothing(tmp_path):
     ],
 )
 def test_times_are_unix_seconds_or_iso_text(tmp_path, cell, second):
-    assert read_posts(_write(tmp_path / "p.csv", f"author,created_at,text\na,{cell},x\n")).created_at.tolist() == [second]
+    assert read_posts(_write(tmp_path / "p.csv", f"author,created_at,text\na,{cell},x\n")).created_at.tolist() == [
+        second
+    ]
 
 
 def test_numbers_and_iso_text_may_be_mixed_in_one_column(tmp_path):
@@ -106,7 +108,7 @@ def test_parquet_keeps_lists_times_and_unknown_cells(tmp_path):
         ("p.csv", "author,words\na,b\n", r"lacks the columns created_at, text; it has author, words"),
         ("p.csv", "author,created_at,text\n", r"has no rows"),
         ("p.csv", "author,created_at,text\na,5,x\nb,soon,y\n", r"row 2: created_at is 'soon'"),
-        ("p.csv", "author,created_at,text\na,1700000000000,x\n", r"row 1: .* milliseconds are too large"),
+        ("p.csv", "author,created_at,text\na,1700000000000,x\n", r"row 1: .*milliseconds are too large"),
         ("p.csv", "author,created_at,text\na,5,x\n,6,y\n", r"row 2: the author is empty"),
         ("p.csv", "author,created_at,text,mentions\na,5,x,[bob\n", r"row 1: mentions is no JSON list"),
         ("p.csv", "author,created_at,text,id\na,5,x,7\na,5,x,7\n", r"the id '7' more than once"),

@@ -13,7 +13,7 @@ from typing import IO
 
 from socialcrawl.errors import MockError
 
-COMMAND = (sys.executable, "-m", "socialcrawl", "mock")
+COMMAND = (sys.executable, "-m", "socialcrawl", "mock", "--posts")
 STOP_WITHIN = 5.0  # seconds
 
 

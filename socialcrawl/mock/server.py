@@ -42,23 +42,23 @@ def serve(settings: MockSettings) -> None:
     """
     if settings.posts is None:
         raise MockError("The mock has nothing to show; give it a file of posts (Parquet, CSV or JSON lines).")
-    listener = _listen(settings)
-    mock = _mock(read_posts(settings.posts), settings, None)
-    # The world never changes: the collector need not walk its million objects again and again (a third of the time).
-    gc.collect()
-    gc.freeze()
+    with _listen(settings) as listener:
+        mock = _mock(read_posts(settings.posts), settings, None)
+        # The world never changes; walking its million objects again and again took the collector a quarter of the time.
+        gc.collect()
+        gc.freeze()
+        asyncio.run(_until_signal(mock, settings, listener))
 
-    async def main() -> None:
-        stopped = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stopped.set)
-        async with _serving(mock, settings, listener):
-            sys.stdout.write(json.dumps({"url": _url(listener)}) + "\n")
-            sys.stdout.flush()
-            await stopped.wait()
 
-    asyncio.run(main())
+async def _until_signal(mock: "Mock", settings: MockSettings, listener: socket.socket) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    async with _serving(mock, settings, listener):
+        sys.stdout.write(json.dumps({"url": _url(listener)}) + "\n")
+        sys.stdout.flush()
+        await stopped.wait()
 
 
 @dataclass(frozen=True)
@@ -82,23 +82,30 @@ def running(posts: Posts | Path, fault: "FaultHook | None" = None, **settings: A
         MockError, PostsFileError: as `serve`.
     """
     chosen = MockSettings(**settings)
-    listener = _listen(chosen)
-    mock = _mock(read_posts(posts) if isinstance(posts, Path) else posts, chosen, fault)
+    with _listen(chosen) as listener:
+        mock = _mock(read_posts(posts) if isinstance(posts, Path) else posts, chosen, fault)
+        with _in_thread(mock, chosen, listener) as report:
+            yield Running(_url(listener), report)
+
+
+@contextmanager
+def _in_thread(mock: "Mock", settings: MockSettings, listener: socket.socket) -> Iterator[Callable[[], dict[str, Any]]]:
+    """A thread that serves inside the block; its report can be had inside and after."""
     loop = asyncio.new_event_loop()
     ready, stop = threading.Event(), asyncio.Event()
 
     async def main() -> None:
-        async with _serving(mock, chosen, listener):
+        async with _serving(mock, settings, listener):
             ready.set()
             await stop.wait()
 
+    async def counted() -> dict[str, Any]:
+        return mock.report()
+
     def report() -> dict[str, Any]:
         # The counts belong to the server's thread while it runs.
-        async def ask() -> dict[str, Any]:
-            return mock.report()
-
         if thread.is_alive():
-            return asyncio.run_coroutine_threadsafe(ask(), loop).result(START_WITHIN)
+            return asyncio.run_coroutine_threadsafe(counted(), loop).result(START_WITHIN)
         return mock.report()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),), name="mock", daemon=True)
@@ -106,7 +113,7 @@ def running(posts: Posts | Path, fault: "FaultHook | None" = None, **settings: A
     try:
         if not ready.wait(START_WITHIN):
             raise MockError(f"The mock did not answer within {START_WITHIN:.0f} s; look for its error above.")
-        yield Running(_url(listener), report)
+        yield report
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(START_WITHIN)
@@ -178,7 +185,6 @@ async def _serving(mock: "Mock", settings: MockSettings, listener: socket.socket
         writer.cancel()
         with suppress(asyncio.CancelledError):
             await writer
-        listener.close()
         if settings.report is not None:
             write_report(mock.report(), settings.report)
 

@@ -1,0 +1,140 @@
+"""Running a campaign from the command line: signals, the view, the report at the end, the exit code."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+
+from socialcrawl.apps.report import show
+from socialcrawl.apps.screen import Lines, Picture, View
+from socialcrawl.build import Campaign, build
+from socialcrawl.limits.budget import dollars
+from socialcrawl.model import Stop, Wait
+from socialcrawl.run import run
+from socialcrawl.settings import Settings
+from socialcrawl.store.summary import Summary, summary
+
+DONE, FAILED, USAGE, PAUSED, INTERRUPTED = 0, 1, 2, 3, 130
+CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERRUPTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: its reason, the summary of the campaign, and the exit code."""
+
+    reason: Wait | Stop
+    found: Summary
+    code: int
+    billed: bool
+
+
+def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending:
+    """Run a campaign to its end or pause, watched on `console`.
+
+    Args:
+        settings: the campaign.
+        console: where a person looks; plain lines where it is no terminal.
+        quiet: whether to show nothing.
+    """
+    view = View() if quiet else Picture(console) if console.is_terminal else Lines(console)
+    campaign = build(settings, view)
+    if not quiet:
+        console.print(_announcement(campaign), soft_wrap=True)
+    try:
+        with _signals(campaign):
+            view.begin(campaign)
+            try:
+                reason = run(campaign.parts, size=settings.crawl.refresh_rate)
+            finally:
+                view.end()
+        found = summary(campaign.connection, settings.name)
+    finally:
+        campaign.close()
+    code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
+    return Ending(reason, found, code, campaign.billed)
+
+
+def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
+    """Show how a run ended: a report for people, or one JSON object."""
+    if as_json:
+        sys.stdout.write(json.dumps(as_object(ending)) + "\n")
+        return
+    stem = settings.database.stem
+    png = settings.database.with_name(f"{stem}.png" if stem == settings.name else f"{stem}-{settings.name}.png")
+    show(console, ending.found, png, billed=ending.billed)
+    console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
+    console.print(
+        f"everything is in {settings.database}; ask it with: socialcrawl sql --db {settings.database} QUERY",
+        soft_wrap=True,
+    )
+
+
+def as_object(ending: Ending) -> dict[str, Any]:
+    """The figures of a run as plain values, for scripts."""
+    found = ending.found
+    return {
+        "reason": ending.reason.why,
+        "steps": len(found.steps),
+        "relevance": found.relevance,
+        "seed_relevance": found.seed_relevance,
+        "posts": found.posts,
+        "accounts_asked": len(found.steps) + len(found.seeds),
+        "accounts_known": found.known,
+        "requests": found.sent,
+    }
+
+
+def leave(code: int) -> None:
+    """End the process; threads that still wait for an abandoned request are not waited for."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+@contextmanager
+def _signals(campaign: Campaign) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask the run to stop; a second one ends it at once (what is in flight counts as spent)."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if campaign.clock.interrupted():
+            leave(INTERRUPTED)
+        campaign.clock.interrupt()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _announcement(campaign: Campaign) -> str:
+    settings = campaign.settings
+    steps = f"{settings.crawl.steps:,} steps" if settings.crawl.steps else "steps until the frontier is empty"
+    line = f"campaign {settings.name!r}: {steps} with {settings.crawl.estimator}, into {settings.database}"
+    if campaign.billed:
+        most = dollars(campaign.most) if campaign.most is not None else "no bound known"
+        line += f"\nit can cost at most {most} by the price table of {campaign.planner.policy.as_of}"
+    return line
+
+
+def database(given: Path | None) -> Path:
+    """The database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr)."""
+    if given is not None:
+        return given
+    if named := os.environ.get("SOCIALCRAWL_DB"):
+        return Path(named)
+    here = sorted(Path().glob("*.db"), key=lambda path: path.stat().st_mtime)
+    if not here:
+        return Path("socialcrawl.db")
+    if len(here) > 1:
+        sys.stderr.write(f"reading {here[-1]}, the newest database here (choose with --db)\n")
+    return here[-1]

@@ -1,0 +1,201 @@
+"""The command line. Commands are thin: they read options, call one function, and turn its end into an exit code.
+
+Exit codes: 0 done, 1 could not, 2 usage, 3 paused by a budget or cap, 130 interrupted and saved.
+Heavy modules are imported inside the commands, so that `--help` answers at once.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from socialcrawl import __version__
+from socialcrawl.errors import SettingsError, SocialcrawlError
+
+app = typer.Typer(
+    name="socialcrawl",
+    help="A focused crawler for social APIs: finds the accounts and posts that matter most to a topic, with the few "
+    "requests that rate limits and a budget allow, and keeps them in SQL.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Database = Annotated[Path | None, typer.Option("--db", help="The database; default: the newest *.db here.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def main() -> None:
+    """The entry of the console script: errors that a person can mend become one message and an exit code."""
+    try:
+        app()
+    except SettingsError as error:
+        _fail(error, 2)
+    except SocialcrawlError as error:
+        _fail(error, 1)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read us has gone; the interpreter would complain about it on its way out
+        sys.exit(1)
+
+
+def _fail(error: SocialcrawlError, code: int) -> None:
+    sys.stderr.write(f"error: {error}\n")
+    sys.exit(code)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"socialcrawl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+) -> None:
+    """What all commands share."""
+
+
+@app.command()
+def init(
+    file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
+    keyword: Annotated[list[str] | None, typer.Option(help="A keyword or phrase; may be given again.")] = None,
+) -> None:
+    """Write a campaign file to begin with; every setting is explained in it."""
+    from socialcrawl.apps.begin import begin  # noqa: PLC0415
+
+    begin(file, keyword or [])
+    typer.echo(f"wrote {file}: edit it, export X_BEARER_TOKEN, then: socialcrawl run {file}")
+
+
+@app.command()
+def run(
+    campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
+    steps: Annotated[int | None, typer.Option(min=1, help="Ask so many accounts, whatever the file says.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a campaign, or go on with it where it stopped."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from socialcrawl.apps.campaign import leave, told, work  # noqa: PLC0415
+    from socialcrawl.settings import read  # noqa: PLC0415
+
+    settings = read(campaign)
+    if steps is not None:
+        settings = settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
+    console = Console()
+    ending = work(settings, console, quiet=as_json)
+    told(settings, console, ending, as_json=as_json)
+    leave(ending.code)
+
+
+@app.command()
+def mock(
+    *,
+    posts: Annotated[Path, typer.Option(help="Posts: Parquet, CSV or JSON lines with author, created_at, text.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
+    window: Annotated[str, typer.Option(help="Length of a rate-limit window: 3s, 15m.")] = "15m",
+    limit: Annotated[int, typer.Option(min=1, help="Requests per window, token and endpoint.")] = 300,
+    missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
+    now: Annotated[str | None, typer.Option(help="The instant of search and counts, ISO 8601.")] = None,
+    report: Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")] = None,
+) -> None:
+    """Serve a file of posts as X API v2, with real windows and an own count, until stopped."""
+    from socialcrawl.apps.words import instant, seconds  # noqa: PLC0415
+    from socialcrawl.mock.server import serve  # noqa: PLC0415
+    from socialcrawl.mock.settings import MockSettings  # noqa: PLC0415
+
+    serve(
+        MockSettings(
+            posts=posts,
+            host=host,
+            port=port,
+            window=seconds(window),
+            limit=limit,
+            missing=missing,
+            now=None if now is None else instant(now),
+            report=report,
+        )
+    )
+
+
+@app.command()
+def demo(
+    *,
+    posts: Annotated[Path | None, typer.Option(help="A file of posts; without it, posts are generated.")] = None,
+    keyword: Annotated[str | None, typer.Option(help="The topic.")] = None,
+    seeds: Annotated[Path | None, typer.Option(help="A file of usernames to begin with, one a line.")] = None,
+    seed_count: Annotated[int | None, typer.Option(min=1, help="Draw so many seeds among authors who match.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
+    steps: Annotated[int, typer.Option(min=1, help="Accounts to ask after the seeds.")] = 900,
+    estimator: Annotated[str, typer.Option(help="See the estimators in the README.")] = "hybrid-sum",
+    switch_after: Annotated[int, typer.Option(min=0, help="Steps before a hybrid turns linear.")] = 100,
+    refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked together.")] = 1,
+    window: Annotated[str, typer.Option(help="Length of the mock's windows.")] = "3s",
+    limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
+    missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
+    vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
+    database: Annotated[Path | None, typer.Option("--db", help="The database; default: demo.db, begun anew.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start the mock X API on posts, crawl it from a keyword within the rate limit, and show what was found."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from socialcrawl.apps import demo as show  # noqa: PLC0415
+    from socialcrawl.apps.campaign import leave  # noqa: PLC0415
+    from socialcrawl.apps.words import seconds  # noqa: PLC0415
+
+    wanted = show.Demo(
+        posts=posts,
+        keyword=keyword,
+        seeds=seeds,
+        seed_count=seed_count,
+        seed=seed,
+        steps=steps,
+        estimator=estimator,
+        switch_after=switch_after,
+        refresh_rate=refresh_rate,
+        window=seconds(window),
+        limit=limit,
+        missing=missing,
+        vocabulary=vocabulary,
+        database=database,
+    )
+    leave(show.demo(wanted, Console(), as_json=as_json))
+
+
+@app.command()
+def report(
+    database: Database = None,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
+) -> None:
+    """Show what a campaign has found: the most relevant accounts, the score curve, the requests."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from socialcrawl.apps import campaign as running  # noqa: PLC0415
+    from socialcrawl.apps.report import show  # noqa: PLC0415
+    from socialcrawl.store.database import connect  # noqa: PLC0415
+    from socialcrawl.store.summary import summary  # noqa: PLC0415
+
+    with connect(running.database(database), create=False) as connection:
+        found = summary(connection, campaign, top)
+    show(Console(), found, png, billed=found.cost > 0)
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="A SELECT.")],
+    database: Database = None,
+    style: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
+) -> None:
+    """Ask the database; it cannot be changed this way."""
+    from socialcrawl.apps import query as asking  # noqa: PLC0415
+    from socialcrawl.apps.campaign import database as chosen  # noqa: PLC0415
+
+    if style not in ("table", "csv", "json"):
+        raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
+    asking.write(*asking.ask(chosen(database), query), style)

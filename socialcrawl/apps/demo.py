@@ -1,0 +1,183 @@
+"""`socialcrawl demo`: the mock X API on a file of posts, crawled from keywords within its windows, from end to end."""
+
+import json
+import os
+import secrets
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from socialcrawl.apps.campaign import FAILED, Ending, as_object, told, work
+from socialcrawl.draws import generator
+from socialcrawl.errors import SettingsError
+from socialcrawl.relevance import Topic
+from socialcrawl.settings import Settings, checked
+
+TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
+USERS = 2000  # of the generated world
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What a person can set about the demo; see `socialcrawl demo --help`."""
+
+    posts: Path | None
+    keyword: str | None
+    seeds: Path | None
+    seed_count: int | None
+    seed: int
+    steps: int
+    estimator: str
+    switch_after: int
+    refresh_rate: int
+    window: float
+    limit: int
+    missing: float
+    vocabulary: str
+    database: Path | None
+
+
+def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
+    """Run the demo and show what it found; the exit code."""
+    from socialcrawl.mock.child import spawn  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
+        posts, keyword = wanted.posts, wanted.keyword
+        if posts is None:
+            posts, keyword = _generated(Path(scratch), wanted, console, quiet=as_json)
+        elif keyword is None:
+            raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
+        settings = _settings(wanted, posts, keyword)
+        count = Path(scratch) / "count.json"
+        with spawn(posts, *_options(wanted, count)) as mock:
+            if not as_json:
+                console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
+            os.environ[TOKEN_ENV] = secrets.token_urlsafe(24)
+            live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
+            wall, cpu = time.perf_counter(), time.process_time()
+            ending = work(live, console, quiet=as_json)
+            took = {
+                "wall_seconds": round(time.perf_counter() - wall, 3),
+                "cpu_seconds": round(time.process_time() - cpu, 3),
+            }
+        report = json.loads(count.read_text("utf-8"))
+        return _end(live, ending, report, took, console, as_json=as_json)
+
+
+def _end(
+    settings: Settings,
+    ending: Ending,
+    report: dict[str, Any],
+    took: dict[str, float],
+    console: Console,
+    *,
+    as_json: bool,
+) -> int:
+    counted = _counted(report)
+    if as_json:
+        sys.stdout.write(json.dumps(as_object(ending) | counted | took) + "\n")
+    else:
+        told(settings, console, ending, as_json=False)
+        statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
+        filled = sum(window["filled"] for window in counted["windows"])
+        console.print(
+            f"the mock's own count: {statuses}; {filled} of {len(counted['windows'])} windows filled; "
+            f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time"
+        )
+    refused = counted["statuses"].get("429", 0)
+    if refused:
+        sys.stderr.write(f"{refused} requests were sent outside a window: please report this as a fault\n")
+    return ending.code or (FAILED if refused else 0)
+
+
+def _options(wanted: Demo, count: Path) -> list[str]:
+    return [
+        *("--window", str(wanted.window)),
+        *("--limit", str(wanted.limit)),
+        *("--missing", str(wanted.missing)),
+        *("--report", str(count)),
+    ]
+
+
+def _counted(report: dict[str, Any]) -> dict[str, Any]:
+    """The mock's count as plain values: answers by status, and every window in order of opening."""
+    statuses: dict[str, int] = {}
+    windows = []
+    for window in report["windows"]:
+        for status, count in window["answers"].items():
+            statuses[status] = statuses.get(status, 0) + count
+        windows.append({key: window[key] for key in ("endpoint", "opened", "requests", "answers")})
+        windows[-1]["filled"] = window["requests"] >= window["limit"]
+    return {"statuses": dict(sorted(statuses.items())), "windows": windows}
+
+
+def _generated(folder: Path, wanted: Demo, console: Console, *, quiet: bool) -> tuple[Path, str]:
+    from socialcrawl.lab.generate import generate, topics, write  # noqa: PLC0415
+
+    if not quiet:
+        console.print(f"no --posts given: generating the posts of {USERS:,} invented people (seed {wanted.seed})")
+    path = folder / "posts.parquet"
+    write(path, generate(USERS, wanted.seed))
+    return path, wanted.keyword or next(iter(topics().values()))
+
+
+def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
+    names = _seeds(wanted, posts, keyword)
+    database = wanted.database or Path("demo.db")
+    if wanted.database is None:
+        for suffix in ("", "-wal", "-shm"):
+            database.with_name(database.name + suffix).unlink(missing_ok=True)
+    return checked(
+        {
+            "name": "demo",
+            "seed": wanted.seed,
+            "database": database,
+            "topic": {"keywords": [keyword]},
+            "seeds": {"search": not names, "usernames": names},
+            "crawl": {
+                "estimator": wanted.estimator,
+                "switch_after": wanted.switch_after,
+                "refresh_rate": wanted.refresh_rate,
+                "steps": wanted.steps,
+            },
+            "source": {"token_env": TOKEN_ENV, "pages_per_user": 32, "vocabulary": wanted.vocabulary},
+            "limits": {"k": wanted.limit, "d": wanted.window},
+        },
+        "demo",
+    )
+
+
+def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
+    """The usernames to begin with, as the mock shows them; none: the keywords are to find them."""
+    if wanted.seeds is None and wanted.seed_count is None:
+        return []
+    from socialcrawl.lab.posts import fold, read_posts  # noqa: PLC0415
+    from socialcrawl.mock.world import build_world  # noqa: PLC0415
+
+    world = build_world(read_posts(posts))
+    usernames = world.accounts.usernames
+    if wanted.seeds is not None:
+        shown = dict(zip(world.accounts.keys, usernames, strict=True))
+        return [shown.get(fold(name), name) for name in _lines(wanted.seeds)]
+    count = Topic([keyword]).count
+    matching = dict.fromkeys(int(a) for a, text in zip(world.author, world.texts, strict=True) if count(text))
+    if not matching:
+        raise SettingsError(f"No post of {posts} uses the word {keyword!r}: choose another --keyword.")
+    authors = list(matching)
+    size = min(wanted.seed_count or 0, len(authors))
+    drawn = generator(wanted.seed, "seeds of the demo", 0).choice(len(authors), size, replace=False)
+    return [usernames[authors[i]] for i in drawn.tolist()]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The file of seeds {path} cannot be read: {error}.") from error
+    names = [line.strip().removeprefix("@") for line in text.splitlines()]
+    return [name for name in names if name]

@@ -1,0 +1,43 @@
+"""The score curve: relevance found against accounts asked, as a picture in a file or in letters."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def png(path: Path, values: NDArray[np.float64], title: str) -> None:
+    """Draw the cumulative sum of `values` (beta after each step) into the PNG file `path`."""
+    import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(7, 4), dpi=144, layout="constrained")
+        axes = figure.subplots()
+        curve = np.concatenate([[0.0], np.add.accumulate(values)])
+        axes.plot(curve, color="#1f5fa8", linewidth=1.8)
+        axes.fill_between(np.arange(len(curve)), curve, color="#1f5fa8", alpha=0.10, linewidth=0)
+        axes.set(xlabel="accounts asked after the seeds", ylabel="relevance found (sum of beta)", title=title)
+        axes.set_xlim(0, max(1, len(values)))
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.25)
+        figure.savefig(path)
+
+
+def letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Text:
+    """The same curve in block letters, `width` by `height` characters, with its two ends labelled."""
+    curve = np.add.accumulate(values) if len(values) else np.zeros(1)
+    places = np.linspace(0, len(curve) - 1, width).round().astype(int)
+    eighths = np.round(curve[places] / (curve[-1] or 1.0) * height * 8).astype(int)
+    lines = []
+    label = f"{curve[-1]:,.0f}"
+    for row in range(height - 1, -1, -1):
+        bars = "".join(BARS[int(n)] for n in np.clip(eighths - row * 8, 0, 8))
+        lines.append(f"{label if row == height - 1 else '0' if row == 0 else '':>8} ┤{bars}")
+    lines.append(f"{'':>8} └{'─' * width}")
+    right = f"{len(values):,} accounts asked"
+    lines.append(f"{'':>10}0{right:>{width - 1}}")
+    return Text("\n".join(lines), no_wrap=True)

@@ -1,0 +1,153 @@
+"""A campaign under way, as a live picture on a terminal or as plain lines elsewhere."""
+
+import time
+from collections.abc import Sequence
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.apps.words import span
+from socialcrawl.build import Campaign
+from socialcrawl.limits.budget import dollars
+from socialcrawl.model import Grant, Outcome, Reply, Wait
+from socialcrawl.protocols import Batch
+from socialcrawl.sources.x.source import TIMELINE
+
+EVERY = 5.0  # seconds between plain lines
+
+
+class View:
+    """Somebody who looks on and shows nothing; the views below show what it has seen."""
+
+    def __init__(self) -> None:
+        self.campaign: Campaign | None = None
+        self.wait: Wait | None = None
+        self.began = time.monotonic()
+        self.already: int | None = None  # steps that earlier runs had done
+
+    def begin(self, campaign: Campaign) -> None:
+        """Show `campaign`, whose history was folded or is about to be."""
+        self.campaign, self.began = campaign, time.monotonic()
+
+    def end(self) -> None:
+        """Show no more."""
+
+    def landed(self, grant: Grant, reply: Reply) -> None:
+        """A reply arrived."""
+        self.wait = None
+
+    def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """A batch was absorbed."""
+        if self.already is None and self.campaign:
+            self.already = self.campaign.crawl.taken - sum(pick.act == "expand" for pick in batch)
+
+    def waits(self, wait: Wait) -> None:
+        """Nothing can be sent for a while."""
+        self.wait = wait
+
+    def remaining(self, campaign: Campaign) -> float | None:
+        """Seconds to the last step at the pace so far; None while that cannot be said."""
+        steps, done = campaign.settings.crawl.steps, campaign.crawl.taken
+        if steps is None or self.already is None or done <= self.already:
+            return None
+        return (time.monotonic() - self.began) * (steps - done) / (done - self.already)
+
+    def window(self, campaign: Campaign) -> tuple[int, int, float | None]:
+        """Requests left in the window for timelines, its k, and seconds to the next one."""
+        window = campaign.planner.window(campaign.planner.credentials[0], TIMELINE)
+        now = campaign.clock.now()
+        if window.end is None or now >= window.end:
+            return window.k, window.k, None
+        return max(0, window.k - window.used), window.k, window.end - now
+
+
+class Lines(View):
+    """Plain lines, one now and then: for pipes and logs."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self.console = console
+        self._last = 0.0
+
+    def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Write a line if the last one is old."""
+        super().learned(batch, outcomes)
+        if self.campaign and time.monotonic() - self._last >= EVERY:
+            self._last = time.monotonic()
+            self._write(progress(self.campaign))
+
+    def waits(self, wait: Wait) -> None:
+        """Say what is waited for, if it takes more than a moment."""
+        super().waits(wait)
+        length = wait.until - self.campaign.clock.now() if self.campaign else 0.0
+        if length > 1.0:
+            self._write(f"waiting {span(length)}: {wait.why}")
+
+    def _write(self, line: str) -> None:
+        self.console.print(line, highlight=False, soft_wrap=True)
+        self.console.file.flush()
+
+
+class Picture(View):
+    """A live panel on a terminal; it redraws itself twice a second."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self.live = Live(self, console=console, refresh_per_second=2, transient=True)
+
+    def begin(self, campaign: Campaign) -> None:
+        """Put the panel on the screen."""
+        super().begin(campaign)
+        self.live.start()
+
+    def end(self) -> None:
+        """Take it away; the report takes its place."""
+        self.live.stop()
+
+    def __rich__(self) -> Panel:
+        campaign = self.campaign
+        if campaign is None:
+            return Panel("")
+        crawl, budget = campaign.crawl, campaign.planner.budget
+        left, k, until = self.window(campaign)
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", justify="right")
+        table.add_column()
+        table.add_row("steps", _bar(crawl.taken, campaign.settings.crawl.steps))
+        table.add_row("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)")
+        table.add_row("accounts", f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier")
+        table.add_row("posts", f"{budget.posts:,}" + (f"   {dollars(budget.money)} at most" if budget.money else ""))
+        table.add_row("window", f"{left:,} of {k:,} requests left" + (f", next in {span(until)}" if until else ""))
+        table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
+        return Panel(Group(table, self._status(campaign)), title=f"socialcrawl: {campaign.settings.name}")
+
+    def _status(self, campaign: Campaign) -> Text:
+        if campaign.clock.interrupted():
+            return Text("stopping: waiting for what is in flight", style="yellow")
+        if self.wait is None:
+            return Text("asking", style="green")
+        return Text(
+            f"waiting {span(max(0.0, self.wait.until - campaign.clock.now()))}: {self.wait.why}", style="yellow"
+        )
+
+
+def progress(campaign: Campaign) -> str:
+    """One line that says how far a campaign is."""
+    crawl, budget = campaign.crawl, campaign.planner.budget
+    of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
+    return (
+        f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  posts {budget.posts:,}  "
+        f"requests {budget.requests:,}  frontier {crawl.graph.left:,}"
+    )
+
+
+def _bar(done: int, total: int | None) -> Table | str:
+    if total is None:
+        return f"{done:,}"
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(ProgressBar(total=total, completed=done, width=30), f"{done:,} of {total:,}")
+    return grid

@@ -1,0 +1,48 @@
+"""Numbers and spans of time as people write them."""
+
+import re
+from datetime import UTC, datetime
+
+from socialcrawl.errors import SettingsError
+
+UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def seconds(text: str) -> float:
+    """The span written as 3s, 500ms, 15m, 1h30m or 900 (seconds).
+
+    Raises:
+        SettingsError: it is not a span of time, or not longer than nothing.
+    """
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    spelled = re.fullmatch(r"(?:\d+(?:\.\d+)?\s*[a-z]*\s*)+", text.strip().lower())
+    if not spelled or any(unit not in UNITS for _, unit in parts):
+        raise SettingsError(f"{text!r} is no span of time: write 3s, 15m, 1h or a number of seconds.")
+    total = sum(float(number) * UNITS[unit] for number, unit in parts)
+    if total <= 0:
+        raise SettingsError(f"{text!r} is no time at all: write 3s, 15m, 1h or a number of seconds.")
+    return total
+
+
+def span(length: float) -> str:
+    """A span of seconds as people say it: 4 s, 3 min, 2 h 05 min, 3 d 4 h."""
+    if length < 90:
+        return f"{length:.0f} s"
+    minutes = round(length / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+def instant(text: str) -> float:
+    """The instant written as ISO 8601 (UTC where no zone is named), in Unix seconds.
+
+    Raises:
+        SettingsError: it is not ISO 8601.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise SettingsError(f"{text!r} is no instant: write 2026-11-20 or 2026-11-20T12:00:00Z.") from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,118 @@
+"""Questions that a report asks of a campaign, in SQL. They read; they change nothing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, text
+
+from socialcrawl.errors import StoreError
+
+# Ties in value go to the earlier pick, as everywhere.
+TOP = """
+select coalesce('@' || a.username, a.platform_id) as account, a.name, o.value, o.occurrences, o.posts, p.act, p.n
+from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
+where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand')
+order by o.value desc, o.n limit :most
+"""
+VALUES = """
+select o.value, p.act = 'expand' from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and p.act in ('seed', 'expand') order by o.n
+"""
+REQUESTS = """
+select endpoint, coalesce(kind, 'lost') as kind, coalesce(status, 0) as status, count(*) as requests
+from request where campaign = :campaign group by 1, 2, 3 order by 1, 2, 3
+"""
+MISSING = """
+select missing, count(*) from outcome
+where campaign = :campaign and missing is not null and node >= 0 group by 1 order by 2 desc, 1
+"""
+KNOWN = """
+select count(*) from (
+  select node from outcome where campaign = :campaign and node >= 0
+  union select node from link where campaign = :campaign and n in
+    (select n from pick where campaign = :campaign and act in ('seed', 'expand')))
+"""
+TOTALS = """
+select count(*), coalesce(sum(posts), 0), coalesce(sum(coalesce(cost, most)), 0), min(sent_at), max(arrived_at)
+from request where campaign = :campaign
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a campaign has found so far, and what it took.
+
+    `seeds` and `steps` are the values beta of the seeds and of the steps after them, in order (float64). `cost` is in
+    mills of a cent by the price table, `began` and `ended` are ISO 8601.
+    """
+
+    name: str
+    top: list[dict[str, Any]]
+    seeds: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    requests: list[dict[str, Any]]
+    missing: dict[str, int]
+    known: int
+    sent: int
+    posts: int
+    cost: int
+    began: str | None
+    ended: str | None
+
+    @property
+    def relevance(self) -> float:
+        """The sum of beta over the steps after the seeds."""
+        return float(self.steps.sum())
+
+    @property
+    def seed_relevance(self) -> float:
+        """The sum of beta over the seeds."""
+        return float(self.seeds.sum())
+
+
+def campaigns(connection: Connection) -> list[tuple[int, str]]:
+    """(id, name) of the campaigns in the database, oldest first."""
+    with connection.begin():
+        return [(row[0], row[1]) for row in connection.execute(text("select id, name from campaign order by id"))]
+
+
+def summary(connection: Connection, name: str | None = None, most: int = 15) -> Summary:
+    """The summary of the campaign `name`, or of the newest, with its `most` best accounts.
+
+    Raises:
+        StoreError: there is no such campaign; the message names those there are.
+    """
+    known = campaigns(connection)
+    chosen = [pair for pair in known if name is None or pair[1] == name]
+    if not chosen:
+        names = ", ".join(pair[1] for pair in known) or "none yet"
+        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
+    number, title = chosen[-1]
+    with connection.begin():
+        values = _rows(connection, VALUES, number)
+        sent, posts, cost, began, ended = _rows(connection, TOTALS, number)[0]
+        return Summary(
+            name=title,
+            top=_dicts(connection, TOP, number, most=most),
+            seeds=np.array([value for value, step in values if not step], np.float64),
+            steps=np.array([value for value, step in values if step], np.float64),
+            requests=_dicts(connection, REQUESTS, number),
+            missing=dict(tuple(row) for row in _rows(connection, MISSING, number)),
+            known=int(_rows(connection, KNOWN, number)[0][0]),
+            sent=sent,
+            posts=int(posts),
+            cost=int(cost),
+            began=began,
+            ended=ended,
+        )
+
+
+def _rows(connection: Connection, sql: str, campaign: int, **more: Any) -> Any:
+    return connection.execute(text(sql), {"campaign": campaign, **more}).all()
+
+
+def _dicts(connection: Connection, sql: str, campaign: int, **more: Any) -> list[dict[str, Any]]:
+    rows = connection.execute(text(sql), {"campaign": campaign, **more}).mappings()
+    return [dict(row) for row in rows]

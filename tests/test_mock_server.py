@@ -1,0 +1,301 @@
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import httpx
+import pytest
+import requests
+from test_mock_world import START, posts_of, synthetic
+
+from socialcrawl.errors import MockError, PostsFileError
+from socialcrawl.mock import faults
+from socialcrawl.mock.child import spawn
+from socialcrawl.mock.server import running, serve, write_report
+from socialcrawl.mock.settings import MockSettings
+
+BEARER = {"Authorization": "Bearer x"}
+SERVE = """
+import sys
+from pathlib import Path
+from socialcrawl.mock.server import serve
+from socialcrawl.mock.settings import MockSettings
+posts, *rest = sys.argv[1:]
+settings = dict(zip(rest[::2], rest[1::2]))
+report = Path(settings["report"]) if "report" in settings else None
+serve(MockSettings(posts=Path(posts), report=report, port=int(settings.get("port", 0)), limit=2))
+"""
+COMMAND = (sys.executable, "-c", SERVE)
+
+
+@pytest.fixture
+def town(tmp_path):
+    path = tmp_path / "town.jsonl"
+    posts = synthetic()
+    rows = zip(posts.authors, posts.created_at.tolist(), posts.texts, strict=True)
+    keys = ("author", "created_at", "text")
+    path.write_text("\n".join(json.dumps(dict(zip(keys, row, strict=True))) for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_server_in_two_seconds_and_the_report_is_written(town, tmp_path, number):
+    report = tmp_path / "report.json"
+    with spawn(town, "report", str(report), command=COMMAND) as child, httpx.Client(headers=BEARER) as client:
+        statuses = [client.get(f"{child.url}/2/users/by/username/ann").status_code for _ in range(3)]
+        begun = time.monotonic()
+        child.process.send_signal(number)
+        assert child.process.wait(10) == 0
+        assert time.monotonic() - begun < 2
+    assert statuses == [200, 200, 429]
+    told = json.loads(report.read_text(encoding="utf-8"))
+    assert [(w["requests"], w["answers"]) for w in told["windows"]] == [(3, {"200": 2, "429": 1})]
+    (day,) = told["billed"].values()
+    assert (day["users"], day["dollars"]) == (1, 0.01)
+    assert list(tmp_path.glob("report.json.*")) == []
+
+
+def test_the_report_is_fresh_while_the_server_runs_and_at_its_own_address(town, tmp_path):
+    report = tmp_path / "report.json"
+    with spawn(town, "report", str(report), command=COMMAND) as child, httpx.Client(headers=BEARER) as client:
+        client.get(f"{child.url}/2/users/by/username/ann")
+        for _ in range(5):
+            shown = client.get(f"{child.url}/_mock/report", headers={"Authorization": ""}).json()
+        assert [window["requests"] for window in shown["windows"]] == [1]
+        limit = time.monotonic() + 10
+        while not (windows := json.loads(report.read_text(encoding="utf-8"))["windows"]) and time.monotonic() < limit:
+            time.sleep(0.05)
+        assert windows == shown["windows"]
+
+
+def test_the_first_line_is_the_url_and_nothing_else_is_said(town):
+    with subprocess.Popen([*COMMAND, str(town)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            url = json.loads(line)["url"]
+            assert httpx.get(f"{url}/2/users/by/username/ann", headers=BEARER).status_code == 200
+        finally:
+            process.terminate()
+        rest, complaints = process.communicate(timeout=10)
+    assert line == f'{{"url": "{url}"}}\n'
+    assert (rest, complaints) == ("", "")
+
+
+def test_the_end_of_a_block_ends_the_child(town):
+    with spawn(town, command=COMMAND) as child:
+        assert child.process.poll() is None
+    assert child.process.poll() == 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(child.url)
+
+
+def test_a_child_that_dies_or_is_silent_is_told_with_its_last_words(town):
+    for code, within, said in (
+        ("import sys; sys.exit('no such luck')", 20, "It said: no such luck"),
+        ("print('hello')", 20, "It said: hello"),
+        ("import time; time.sleep(60)", 0.3, "said nothing within 0.3 s"),
+    ):
+        with (
+            pytest.raises(MockError, match=said),
+            spawn(town, command=(sys.executable, "-c", code), start_within=within),
+        ):
+            pytest.fail("the block must not be entered")
+
+
+def test_a_port_in_use_is_told_with_a_remedy(town):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        for start in (lambda: serve(MockSettings(posts=town, port=port)), running(synthetic(), port=port).__enter__):
+            with pytest.raises(MockError, match=rf"cannot listen on 127.0.0.1 port {port}: .*Give another port"):
+                start()
+
+
+def test_a_mock_without_posts_or_with_a_bad_file_does_not_start(tmp_path):
+    with pytest.raises(MockError, match="give it a file of posts"):
+        serve(MockSettings())
+    with pytest.raises(PostsFileError, match="There is no file"), running(tmp_path / "nothing.csv"):
+        pytest.fail("the block must not be entered")
+
+
+def test_two_starts_tell_the_same_story(town):
+    told = []
+    for _ in range(2):
+        with running(town, missing=0.3) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+            names = {"usernames": "ann,bob,cy,nobody"}
+            found = client.get("/2/tweets/search/recent", params={"query": "note", "max_results": 100}).json()
+            told.append((client.get("/2/users/by", params=names).json(), found))
+    assert told[0] == told[1]
+
+
+def test_the_report_outlives_the_server():
+    with running(synthetic()) as mock:
+        httpx.get(f"{mock.url}/2/users/by/username/ann", headers=BEARER)
+    assert mock.report()["received"] == {"/2/users/by/username/:username": 1}
+
+
+def test_a_report_is_replaced_whole(tmp_path):
+    path = tmp_path / "r.json"
+    write_report({"a": 1}, path)
+    write_report({"b": 2}, path)
+    assert json.loads(path.read_text()) == {"b": 2}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
+
+
+PATH = "/2/users/by/username/ann"
+
+
+def _answers(fault, n=1):
+    """The answers to n requests of which the first meets the fault, and the mock's report."""
+    with (
+        running(synthetic(), fault=lambda endpoint, nth: fault if nth == 1 else None) as mock,
+        httpx.Client(base_url=mock.url, headers=BEARER, timeout=10) as client,
+    ):
+        return [client.get(PATH) for _ in range(n)], mock.report()
+
+
+@pytest.mark.parametrize("status", [200, 503])
+def test_the_edge_may_answer_html(status):
+    (answer, good), report = _answers(faults.html(status), 2)
+    assert answer.status_code == status
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "x-rate-limit-limit" not in answer.headers
+    assert good.json()["data"]["username"] == "Ann"
+    assert sum(report["windows"][0]["answers"].values()) == report["windows"][0]["requests"] == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "title"), [(401, "Unauthorized"), (402, "CreditsDepleted"), (403, "Client Forbidden")]
+)
+def test_an_account_may_be_refused(status, title):
+    (answer,), report = _answers(faults.refused(status))
+    assert (answer.status_code, answer.json()["title"]) == (status, title)
+    assert len(report["windows"]) == (0 if status == 401 else 1)
+    assert report["billed"] == {}
+
+
+def test_a_429_may_come_without_the_headers_or_with_those_of_the_day():
+    (bare,), _ = _answers(faults.too_many())
+    assert bare.status_code == 429
+    assert not [name for name in bare.headers if name.startswith("x-")]
+    (capped,), _ = _answers(faults.too_many({"x-app-limit-24hour-remaining": "0"}))
+    assert capped.headers["x-app-limit-24hour-remaining"] == "0"
+
+
+def test_a_connection_may_be_cut_and_the_next_is_served(capfd):
+    with running(synthetic(), fault=lambda endpoint, nth: faults.cut() if nth == 2 else None) as mock:
+        with httpx.Client(base_url=mock.url, headers=BEARER, timeout=10) as client:
+            assert client.get(PATH).status_code == 200
+            with pytest.raises(httpx.RemoteProtocolError, match="without sending a response"):
+                client.get(PATH)
+            assert client.get(PATH).status_code == 200
+        (window,) = mock.report()["windows"]
+    assert (window["requests"], window["answers"]) == (3, {"200": 2})
+    assert capfd.readouterr().err == ""
+
+
+def _drain(answer, got):
+    for part in answer.iter_raw():
+        got += part
+
+
+def test_half_an_answer_may_arrive(capfd):
+    with running(synthetic(), fault=lambda endpoint, nth: faults.half() if nth == 1 else None) as mock:
+        with (
+            httpx.Client(base_url=mock.url, headers=BEARER, timeout=10) as client,
+            client.stream("GET", PATH) as answer,
+        ):
+            got = bytearray()
+            with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
+                _drain(answer, got)
+        whole = httpx.get(mock.url + PATH, headers=BEARER).content
+    assert int(answer.headers["content-length"]) == len(whole)
+    assert bytes(got) == whole[: len(whole) // 2]
+    assert capfd.readouterr().err == ""
+
+
+def test_an_answer_may_hang_and_others_are_served_meanwhile():
+    with running(synthetic(), fault=lambda endpoint, nth: faults.hang(20) if nth == 1 else None) as mock:
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.get(mock.url + PATH, headers=BEARER, timeout=0.3)
+        assert httpx.get(mock.url + PATH, headers=BEARER, timeout=5).status_code == 200
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 3
+
+
+def test_modules_are_cheap_to_import():
+    code = (
+        "import sys, socialcrawl.mock.server, socialcrawl.mock.child, socialcrawl.lab.posts\n"
+        "print([name for name in ('starlette', 'uvicorn', 'pyarrow') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def _cpu(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to read the CPU time of a child")
+def test_a_page_of_a_hundred_posts_costs_a_few_milliseconds(tmp_path):
+    posts = posts_of(
+        [("ann", START + i, f"post {i} of @bob with #tag{i % 9} https://example.org/{i}") for i in range(3000)]
+    )
+    path = tmp_path / "many.jsonl"
+    rows = zip(posts.authors, posts.created_at.tolist(), posts.texts, strict=True)
+    keys = ("author", "created_at", "text")
+    path.write_text("\n".join(json.dumps(dict(zip(keys, row, strict=True))) for row in rows), encoding="utf-8")
+    command = (sys.executable, "-c", SERVE.replace("limit=2", "limit=10**6"))
+    with spawn(path, command=command) as child, requests.Session() as session:
+        session.headers.update(BEARER)
+        number = session.get(f"{child.url}/2/users/by/username/ann").json()["data"]["id"]
+        params = {"max_results": 100, "tweet.fields": "created_at,entities,author_id", "expansions": "author_id"}
+        before, begun, pages = _cpu(child.process), time.monotonic(), 0
+        for _ in range(4):
+            params.pop("pagination_token", None)
+            while True:
+                page = session.get(f"{child.url}/2/users/{number}/tweets", params=params).json()
+                pages += 1
+                if not (token := page["meta"].get("next_token")):
+                    break
+                params["pagination_token"] = token
+        cpu = (_cpu(child.process) - before) / pages
+    assert pages == 120
+    assert cpu < 0.010  # measured 1.5 ms; the machine may be slow or shared
+    assert (time.monotonic() - begun) / pages < 0.035  # without TCP_NODELAY every answer takes 40 ms
+
+
+@pytest.mark.parametrize("name", ["ubuntu_irc", "congress2015_last12m"])
+def test_a_recorded_file_is_served_as_it_is(name):
+    from pyarrow import parquet
+
+    shared = os.environ.get("SOCIALCRAWL_SHARED")
+    path = Path(shared or "", "data", f"{name}.parquet")
+    if not shared or not path.is_file():
+        pytest.skip(f"SOCIALCRAWL_SHARED names no folder with data/{name}.parquet")
+    rows = parquet.read_table(path).select(["author", "created_at", "text"]).to_pylist()
+    prolific = Counter(row["author"].lower() for row in rows).most_common(20)
+    author = next(name for name, _ in prolific if re.fullmatch("[a-z0-9_]{1,15}", name))
+    own = [row for row in rows if row["author"].lower() == author]
+    texts = [row["text"] for row in sorted(own, key=lambda row: row["created_at"])]
+    begun = time.monotonic()
+    with running(path, limit=1000) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+        assert time.monotonic() - begun < 20  # measured 0.7 and 1.8 s
+        number = client.get(f"/2/users/by/username/{author}").json()["data"]["id"]
+        read, params = [], {"max_results": 100, "tweet.fields": "note_tweet"}
+        while True:
+            page = client.get(f"/2/users/{number}/tweets", params=params).json()
+            read += [post.get("note_tweet", post)["text"] for post in page["data"]]
+            if not (token := page["meta"].get("next_token")):
+                break
+            params["pagination_token"] = token
+    assert read == texts[::-1][:3200]
+    assert len(read) > 100
