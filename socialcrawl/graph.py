@@ -67,6 +67,7 @@ class Graph:
         row = int(self._discover(np.array([node], np.int64))[0])
         self._features[DEPTH, row] = 0.0
         self._close(row)
+        self._relax(row)
 
     def add(self, node: Node, value: float, targets: NDArray[np.int64], alpha: NDArray[np.float64]) -> None:
         """Add a fetched node of value `value` and its links to `targets` (distinct) with weights `alpha`.
@@ -76,15 +77,15 @@ class Graph:
         Raises:
             ValueError: a negative or undefined value or weight, or targets named twice.
         """
-        row = int(self._discover(np.array([node], np.int64))[0])
-        self._close(row)
-        self._fetched[row] = True
         if (others := targets != node).sum() < len(targets):
             targets, alpha = targets[others], alpha[others]
         if not (value >= 0 and (alpha >= 0).all() and value < np.inf and (alpha < np.inf).all()):
             raise ValueError(f"node {node}: values and weights are finite and not negative")
         if len(np.unique(targets)) < len(targets):
             raise ValueError(f"node {node}: a link is given once, with its total weight")
+        row = int(self._discover(np.array([node], np.int64))[0])
+        self._close(row)
+        self._fetched[row] = True
         rows = self._discover(targets)
         self._out[row] = rows
         self._reach(rows, value, alpha)

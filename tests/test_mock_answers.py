@@ -3,6 +3,7 @@
 import json
 import os
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
@@ -295,6 +296,21 @@ def test_missing_accounts_answer_as_on_x(ruined):
     assert {e["parameter"] for e in ruined.get("/2/users/by", params={"usernames": names}).json()["errors"]} == {
         "usernames"
     }
+
+
+def test_the_posts_of_the_missing_are_not_among_mentions(ruined):
+    world = {}
+    for name in NAMES["ruined"]:
+        user = ruined.get(f"/2/users/by/username/{name}", params={"user.fields": "protected"}).json().get("data")
+        world[name] = user["id"] if user and not user["protected"] else None
+    kept = lost = 0
+    for before, name in pairwise(NAMES["ruined"]):
+        if world[name]:
+            page = ruined.get(f"/2/users/{world[name]}/mentions", params={"tweet.fields": "author_id"}).json()
+            authors = {post["author_id"] for post in page.get("data", [])}
+            assert authors == ({world[before]} if world[before] else set())
+            kept, lost = kept + bool(authors), lost + (not authors)
+    assert min(kept, lost) > 0
 
 
 def test_a_page_with_missing_people_in_its_includes_is_still_a_page(ruined):

@@ -1,5 +1,6 @@
 import time
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 
 import httpx
 import pytest
@@ -145,6 +146,7 @@ def test_limits_may_differ_by_endpoint():
         ({"limit": {"/2/users": 0}}, "limit of /2/users is 0"),
         ({"limit": {"/2/nothing": 3}}, "no endpoint /2/nothing"),
         ({"missing": 1.5}, "missing accounts is 1.5"),
+        ({"report": Path("/nowhere/at/all.json")}, "no folder for the report"),
         ({"port": 70_000}, "port is 70000"),
         ({"host": "0.0.0.0"}, "0.0.0.0 can be reached by others"),
         ({"host": "example.org"}, "can be reached by others"),
@@ -176,11 +178,14 @@ def test_reading_again_on_the_same_day_is_free_and_failures_cost_nothing():
         client.get(timeline, params={"max_results": 100, "expansions": "author_id,entities.mentions.username"})
         (day,) = mock.report()["billed"].values()
         assert (day["posts"], day["users"]) == (3, 3)  # and Ann and nobody, from the includes
+        client.get(timeline, params={"max_results": 100, "expansions": "referenced_tweets.id"})
+        (day,) = mock.report()["billed"].values()
+        assert (day["posts"], day["users"]) == (4, 3)  # and the post that Bob answers and repeats
         usage = client.get("/2/usage/tweets", params={"days": 2}).json()["data"]
         wanted = client.get("/2/usage/tweets", params={"usage.fields": "project_usage"}).json()["data"]
-    assert usage["project_usage"] == 3
-    assert [day["usage"] for day in usage["daily_project_usage"]["usage"]] == [0, 3]
-    assert wanted == {"project_usage": 3}
+    assert usage["project_usage"] == 4
+    assert [day["usage"] for day in usage["daily_project_usage"]["usage"]] == [0, 4]
+    assert wanted == {"project_usage": 4}
 
 
 def test_the_mock_stands_at_the_end_of_its_file_unless_told():
@@ -192,3 +197,8 @@ def test_the_mock_stands_at_the_end_of_its_file_unless_told():
         httpx.Client(base_url=mock.url, headers=_bearer()) as client,
     ):
         assert client.get(counts, params={"query": "from:bob"}).json()["meta"] == {"total_tweet_count": 2}
+    just_after = {"now": START + 7 * 3600 + 20}  # the last post of Bob is not indexed yet
+    with running(synthetic(), **just_after) as mock, httpx.Client(base_url=mock.url, headers=_bearer()) as client:
+        assert client.get(counts, params={"query": "from:bob"}).json()["meta"] == {"total_tweet_count": 2}
+        found = client.get("/2/tweets/search/recent", params={"query": "from:bob"}).json()
+    assert found["meta"]["result_count"] == 2

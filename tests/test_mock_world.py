@@ -167,6 +167,13 @@ def test_entities_lie_where_they_say():
     assert [mention["username"] for mention in shown.entities["mentions"]] == ["Ann", "nobody"]
 
 
+def test_mentions_are_kept_once_and_in_the_order_of_the_file():
+    rows = [("a", START, "x", ("zoe", "abe")), ("b", START + 1, "y", ("abe", "zoe", "ABE"))]
+    world = build_world(posts_of(rows))
+    named = [[m["username"] for m in written(world, post).entities["mentions"]] for post in range(2)]
+    assert named == [["zoe", "abe"], ["abe", "zoe"]]
+
+
 def test_letters_that_grow_when_lowered_do_not_shift_entities():
     world = build_world(posts_of([("a", START, "İİ @Bob", ("bob",))]))
     (mention,) = written(world, 0).entities["mentions"]

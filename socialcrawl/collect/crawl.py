@@ -73,6 +73,7 @@ class Collect:
         """Grow the graph and teach the estimator, in pick order."""
         for pick, outcome in zip(batch, outcomes, strict=True):
             self.picks = pick.n + 1
+            self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
             if pick.act in ("search", "resolve"):
                 self.seeds.absorb(pick, outcome)
                 continue

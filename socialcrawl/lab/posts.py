@@ -28,6 +28,7 @@ TEXTUAL = ("author", "text", "id", "reply_to", "lang")
 # Post ids are milliseconds in 41 bits from 2010 on, so later times have none; milliseconds by mistake fall out too.
 LATEST = 3_471_292_800  # 2080-01-01
 
+_TEXTS = ("string", "large_string", "string_view")
 _AT_NAME = re.compile(r"(?<!\w)@(\w+)")
 _BETWEEN_NAMES = re.compile(r"[\s,;]+")
 
@@ -153,9 +154,7 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 
 
 def _strings(table: Any, name: str) -> list[str]:
-    import pyarrow as pa  # noqa: PLC0415
-
-    column = table.column(name).cast(pa.large_string()).fill_null("")
+    column = table.column(name).cast("large_string").fill_null("")
     values: list[str] = column.to_numpy().tolist()
     return values
 
@@ -182,15 +181,13 @@ def _ids(path: Path, table: Any) -> list[str]:
 
 
 def _times(path: Path, column: Any) -> NDArray[np.int64]:
-    import pyarrow as pa  # noqa: PLC0415
-
-    kind = column.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        seconds = column.cast(pa.timestamp("s"), safe=False).cast(pa.int64()).cast(pa.float64())
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    kind = str(column.type)
+    if kind.startswith(("timestamp", "date")):
+        seconds = column.cast("timestamp[s]", safe=False).cast("int64").cast("float64")
+    elif kind in _TEXTS:
         seconds = _parsed(column)
-    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        seconds = column.cast(pa.float64(), safe=False)
+    elif kind.startswith(("int", "uint", "float", "double", "decimal")):
+        seconds = column.cast("float64", safe=False)
     else:
         raise PostsFileError(
             f"{path}: created_at has the type {kind}. Give Unix seconds, ISO 8601 text or a timestamp."
@@ -210,9 +207,9 @@ def _parsed(column: Any) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
-        return column.cast(pa.float64())
+        return column.cast("float64")
     except pa.ArrowInvalid:
-        return pa.array([_second(cell) for cell in column.to_pylist()], pa.float64())
+        return pa.array([_second(cell) for cell in column.to_pylist()], "float64")
 
 
 def _second(cell: str | None) -> float | None:
@@ -228,29 +225,26 @@ def _second(cell: str | None) -> float | None:
 
 
 def _mentions(path: Path, table: Any, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
-    import pyarrow as pa  # noqa: PLC0415
-
     if "mentions" not in table.column_names:
         return _joined([_AT_NAME.findall(text) if "@" in text else [] for text in texts])
     column = table.column("mentions")
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    kind = str(column.type)
+    if kind.startswith(("list", "large_list")):
         return _flattened(column)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if kind in _TEXTS:
         return _joined([_names(path, row, cell) for row, cell in enumerate(_strings(table, "mentions"), 1)])
-    if pa.types.is_null(column.type):
+    if kind == "null":
         return [], np.zeros(len(texts) + 1, np.int64)
-    raise PostsFileError(f"{path}: mentions has the type {column.type}. Give lists of names, or text with names.")
+    raise PostsFileError(f"{path}: mentions has the type {kind}. Give lists of names, or text with names.")
 
 
 def _flattened(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    import pyarrow as pa  # noqa: PLC0415
     from pyarrow import compute  # noqa: PLC0415
 
     lengths = compute.fill_null(compute.list_value_length(column), 0).to_numpy()
-    flat = compute.list_flatten(column).cast(pa.large_string()).fill_null("").to_numpy().tolist()
+    flat = compute.list_flatten(column).cast("large_string").fill_null("").to_numpy().tolist()
     names = [_bare(name.strip()) for name in flat]
-    kept = np.array([bool(name) for name in names], dtype=bool)
-    rows = np.repeat(np.arange(len(lengths)), lengths)[kept]
+    rows = np.repeat(np.arange(len(lengths)), lengths)[np.array([bool(name) for name in names], dtype=bool)]
     return [name for name in names if name], _offsets(np.bincount(rows, minlength=len(lengths)))
 
 

@@ -104,7 +104,6 @@ class Mock:
             return _faulty(fault, now, window.headers())
         if fault and fault.kind == "hang":
             await asyncio.sleep(fault.seconds)
-        # Headers as of the arrival: what is asked meanwhile does not change them.
         response = self._handled(endpoint, request, window, now)
         return Severed(response) if fault and fault.kind == "half" else response
 

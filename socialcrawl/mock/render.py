@@ -13,7 +13,7 @@ from socialcrawl.mock.world import World
 
 K = TypeVar("K")
 V = TypeVar("V")
-_KEPT = 50_000  # rendered objects held in memory, about 30 MB
+_KEPT = 20_000  # objects held of each kind, about 50 MB in all
 
 
 def stamp(second: float) -> str:

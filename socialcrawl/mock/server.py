@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from socialcrawl.mock.faults import FaultHook
 
 REFRESH = 1.0  # seconds between two writings of the report
-START_WITHIN = 60.0
+PATIENCE = 20.0  # seconds for the server's thread to tell its counts or to end
 STOP_WITHIN = 1  # seconds that an answer under way may still take
 
 
@@ -105,18 +105,19 @@ def _in_thread(mock: "Mock", settings: MockSettings, listener: socket.socket) ->
     def report() -> dict[str, Any]:
         # The counts belong to the server's thread while it runs.
         if thread.is_alive():
-            return asyncio.run_coroutine_threadsafe(counted(), loop).result(START_WITHIN)
+            return asyncio.run_coroutine_threadsafe(counted(), loop).result(PATIENCE)
         return mock.report()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),), name="mock", daemon=True)
     thread.start()
     try:
-        if not ready.wait(START_WITHIN):
-            raise MockError(f"The mock did not answer within {START_WITHIN:.0f} s; look for its error above.")
+        while not ready.wait(0.05):
+            if not thread.is_alive():
+                raise MockError("The mock's server ended before it answered; look for its error above.")
         yield report
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(START_WITHIN)
+        thread.join(PATIENCE)
         loop.close()
 
 

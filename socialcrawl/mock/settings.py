@@ -60,6 +60,8 @@ class MockSettings:
                 raise MockError(f"The limit of {name} is {limit} requests per window; give at least 1.")
             if not isinstance(self.limit, int) and name not in ENDPOINTS:
                 raise MockError(f"There is no endpoint {name}; the mock has {', '.join(ENDPOINTS)}.")
+        if self.report is not None and not self.report.absolute().parent.is_dir():
+            raise MockError(f"There is no folder for the report {self.report}; make the folder or name another file.")
         if not self.allow_remote and not _loopback(self.host):
             raise MockError(f"{self.host} can be reached by others; use 127.0.0.1, or allow remote hosts explicitly.")
 

@@ -4,7 +4,22 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Insert, Table, Update, bindparam, insert, update
+import orjson
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    CursorResult,
+    Insert,
+    Select,
+    Table,
+    Update,
+    bindparam,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.sql.dml import UpdateBase
 
 
@@ -38,3 +53,23 @@ def inserting(table: Table, names: Sequence[str]) -> Insert:
 def updating(table: Table, names: Sequence[str], key: str) -> Update:
     """An UPDATE of the named columns of the row whose column `key` is given last, as `the_key`."""
     return update(table).where(table.c[key] == bindparam("the_key")).values({name: bindparam(name) for name in names})
+
+
+class Lookup:
+    """A SELECT by a list of keys, handed over as one JSON array: compiled once, whatever the number of keys."""
+
+    def __init__(self, connection: Connection, statement: Select[Any]) -> None:
+        self.connection = connection
+        self.sql = str(statement.compile(dialect=connection.dialect))
+
+    def rows(self, keys: Sequence[str | None]) -> Sequence[Any]:
+        """The rows of all keys, in no particular order; none for no keys."""
+        if not keys:
+            return ()
+        return self.connection.exec_driver_sql(self.sql, (orjson.dumps(keys).decode(),)).all()
+
+
+def among(column: Column[Any]) -> ColumnElement[bool]:
+    """The condition that `column` is one of the keys of a Lookup."""
+    given = func.json_each(bindparam("keys")).table_valued("value")
+    return column.in_(select(given.c.value))

@@ -7,10 +7,10 @@ mention without id) is taken over by the first id that comes with that name.
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, literal_column, select
 
 from socialcrawl.model import AccountRow, Who
-from socialcrawl.store.bulk import Bulk, inserting, updating
+from socialcrawl.store.bulk import Bulk, Lookup, among, inserting, updating
 from socialcrawl.store.tables import account
 
 REMEMBERED = 500_000  # accounts kept in memory; beyond, the memory starts anew
@@ -26,7 +26,7 @@ class Nodes:
 
     def __init__(self, connection: Connection, platform: str) -> None:
         self.connection, self.platform = connection, platform
-        self._by_id: dict[str, int] = {}
+        self._by_id: dict[str | None, int] = {}
         self._by_handle: dict[str, int] = {}
         self._nameless: set[int] = set()
         self._insert = Bulk(connection, inserting(account, NEW), NEW)
@@ -34,6 +34,16 @@ class Nodes:
         self._adopt = Bulk(connection, updating(account, ("platform_id",), "node"), ("platform_id", "the_key"))
         names = ("username", "handle")
         self._name = Bulk(connection, updating(account, names, "node"), (*names, "the_key"))
+        ours = account.c.platform == literal_column(f"'{platform}'")
+        by_id = select(account.c.platform_id, account.c.node, account.c.handle).where(
+            ours, among(account.c.platform_id)
+        )
+        by_name = select(account.c.handle, account.c.node).where(ours, among(account.c.handle))
+        self._ids = Lookup(connection, by_id)
+        # Of several accounts that once had a name, the one seen with it last has it.
+        self._names = Lookup(connection, by_name.order_by(account.c.profile_at, account.c.node))
+        self._unclaimed = Lookup(connection, by_name.where(account.c.platform_id.is_(None)))
+        self._highest = str(select(func.max(account.c.node)).compile(dialect=connection.dialect))
 
     def forget(self) -> None:
         """Empty the memory, after a transaction that failed."""
@@ -46,77 +56,74 @@ class Nodes:
         if len(self._by_id) + len(self._by_handle) > REMEMBERED:
             self.forget()
         whos = list(dict.fromkeys(everyone))
-        self._recall_ids([who for who in whos if who.id is not None])
-        self._recall_names([who for who in whos if who.id is None])
-        self._admit(whos, now)
+        strange = [who for who in whos if self._by_id.get(who.id, -1) < 0]  # most of a page is known by id
+        self._recall_ids([who for who in strange if who.id is not None])
+        self._recall_names([who for who in strange if who.id is None])
+        self._admit(strange, now)
+        if self._nameless:
+            self._christen(whos)
         return {who: self._of(who) for who in whos}
 
     def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, str]:
         """Store profiles; the accounts that turn out to be another one, as {node: "same-as:<node>"}."""
         numbers = self.number([Who(row.id, row.username) for row in rows], now)
-        same: dict[int, str] = {}
+        by_handle: dict[str, int] = {}
         changed = []
         for row in rows:
             node, handle = numbers[Who(row.id, row.username)], row.username.lower()
             changed.append((*row, handle, now, node))
-            same |= dict.fromkeys(self._claims([handle], node), f"same-as:{node}")
+            by_handle[handle] = node
             self._by_handle[handle] = node
             self._nameless.discard(node)
+        claims = self._unclaimed.rows(list(by_handle))
         self._profile.run(changed)
-        return same
+        return {claim: f"same-as:{by_handle[handle]}" for handle, claim in claims if claim != by_handle[handle]}
 
     def _of(self, who: Who) -> int:
-        return self._by_id[who.id] if who.id is not None else self._by_handle[(who.username or "").lower()]
+        return self._by_id[who.id] if who.id is not None else self._by_handle[_handle(who)]
 
     def _recall_ids(self, whos: Sequence[Who]) -> None:
         """Look up ids that are not remembered; what is still unknown may be known by name only."""
         unknown = [who for who in whos if who.id not in self._by_id]
         if not unknown:
             return
-        columns = select(account.c.platform_id, account.c.node, account.c.handle)
-        by_id = columns.where(account.c.platform == self.platform, account.c.platform_id.in_([w.id for w in unknown]))
-        for key, node, handle in self.connection.execute(by_id):
+        for key, node, handle in self._ids.rows([who.id for who in unknown]):
             self._by_id[key] = node
             if handle is None:
                 self._nameless.add(node)
             else:
                 self._by_handle.setdefault(handle, node)
         named = {who.username.lower(): who for who in unknown if who.username and who.id not in self._by_id}
-        for handle, node in self._named_only(list(named)):
+        for handle, node in self._unclaimed.rows(list(named)):
             self._adopt.run([(named[handle].id, node)])
             self._by_id[str(named[handle].id)] = self._by_handle[handle] = node
 
     def _recall_names(self, whos: Sequence[Who]) -> None:
-        handles = [h for who in whos if (h := (who.username or "").lower()) not in self._by_handle]
-        if not handles:
-            return
-        # Of several accounts that once had the name, the one seen with it last has it.
-        latest = select(account.c.handle, account.c.node).where(
-            account.c.platform == self.platform, account.c.handle.in_(handles)
-        )
-        for handle, node in self.connection.execute(latest.order_by(account.c.profile_at, account.c.node)):
+        for handle, node in self._names.rows([h for who in whos if (h := _handle(who)) not in self._by_handle]):
             self._by_handle[handle] = node
 
     def _admit(self, whos: Sequence[Who], now: str) -> None:
-        """Store the accounts that are new, and names of accounts that had none."""
+        """Store the accounts that are still unknown; those with an id first, which names may then refer to."""
         fresh: list[tuple[int, str, str | None, str | None, str | None, str]] = []
         following = -1
         for who in sorted(whos, key=lambda who: who.id is None):
-            handle = who.username.lower() if who.username else None
-            node = self._by_id.get(who.id) if who.id is not None else self._by_handle.get(handle or "")
-            if node is None:
-                following = self._next() if following < 0 else following + 1
-                node = following
-                fresh.append((node, self.platform, who.id, who.username, handle, now))
-                if handle is None:
-                    self._nameless.add(node)
-            elif handle and node in self._nameless:
-                self._name.run([(who.username, handle, node)])
-                self._nameless.discard(node)
-            else:
+            handle = _handle(who) or None
+            if (who.id in self._by_id) if who.id is not None else (handle in self._by_handle):
                 continue
-            self._remember(node, who.id, handle)
+            following = self._next() if following < 0 else following + 1
+            fresh.append((following, self.platform, who.id, who.username, handle, now))
+            self._remember(following, who.id, handle)
+            if handle is None:
+                self._nameless.add(following)
         self._insert.run(fresh)
+
+    def _christen(self, whos: Sequence[Who]) -> None:
+        """Give accounts that were known by id only the name that now came with it."""
+        for who in whos:
+            if who.username and who.id is not None and (node := self._by_id[who.id]) in self._nameless:
+                self._name.run([(who.username, _handle(who), node)])
+                self._nameless.discard(node)
+                self._by_handle[_handle(who)] = node
 
     def _remember(self, node: int, key: str | None, handle: str | None) -> None:
         if key is not None:
@@ -125,16 +132,9 @@ class Nodes:
             self._by_handle[handle] = node
 
     def _next(self) -> int:
-        highest = self.connection.execute(select(func.max(account.c.node))).scalar()
+        highest = self.connection.exec_driver_sql(self._highest).scalar()
         return 0 if highest is None else int(highest) + 1
 
-    def _named_only(self, handles: Sequence[str]) -> list[tuple[str, int]]:
-        if not handles:
-            return []
-        found = select(account.c.handle, account.c.node).where(
-            account.c.platform == self.platform, account.c.handle.in_(handles), account.c.platform_id.is_(None)
-        )
-        return [(handle, node) for handle, node in self.connection.execute(found)]
 
-    def _claims(self, handles: Sequence[str], node: int) -> list[int]:
-        return [other for _, other in self._named_only(handles) if other != node]
+def _handle(who: Who) -> str:
+    return (who.username or "").lower()

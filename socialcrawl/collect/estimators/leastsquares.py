@@ -2,7 +2,7 @@
 
 X'X and X'y are sums of products. Kept in floating point they lose what a near-singular system needs, and the order of
 additions would show; kept as integers (every feature times 2**80) they are exact, and adding in bulk is adding one
-by one. A refit costs some tens of microseconds, whatever the number of rows.
+by one. A refit costs less than 0.15 ms, whatever the number of rows.
 """
 
 from fractions import Fraction
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 SCALE = 2.0**80  # floats of at least 2**-27 are kept exactly; what is smaller is cut at 2**-80
 UNIT = 2**80
+TOLERANCE = 1e-6  # singular values below this share of the largest are zero: `tol` of scikit-learn >= 1.9
+NOISE = 10**26  # columns that vary by less than 1e-13 of their size are constant: the rest is rounding
 
 
 class Moments:
@@ -40,16 +42,21 @@ class Moments:
         """The coefficients, shape (width,), and the intercept; minimum norm where the rows are singular.
 
         As scikit-learn's LinearRegression: centred, the intercept apart from the norm, singular values below
-        max(rows, width) * eps of the largest count as zero.
+        TOLERANCE of the largest count as zero. Elsewhere every coefficient is the correctly rounded solution.
         """
         if not self.rows:
             return np.zeros(self.width), 0.0
         gram, right = self._centred()
-        exact = _solve_exactly(gram, right)
-        weights = self._minimum_norm(gram, right) if exact is None or self._is_singular(gram) else exact
+        trace = sum(gram[i][i] for i in range(self.width))
+        if trace * NOISE <= self.rows * sum(self.second[i][i] for i in range(self.width)):
+            weights = [0.0] * self.width
+        else:
+            values, vectors = np.linalg.eigh(np.array([[value / trace for value in line] for line in gram]))
+            null = vectors[:, values < values[-1] * TOLERANCE**2].T.tolist()
+            weights = _solved(*_without(gram, right, trace, null) if null else (gram, right))
         means = [Fraction(total, self.rows * UNIT) for total in self.first]
-        intercept = means[-1] - sum(Fraction(w) * m for w, m in zip(weights.tolist(), means, strict=False))
-        return weights, float(intercept)
+        intercept = means[-1] - sum(Fraction(w) * mean for w, mean in zip(weights, means, strict=False))
+        return np.array(weights), float(intercept)
 
     def _centred(self) -> tuple[list[list[int]], list[int]]:
         """Products about the means: rows * (X'X - sum sum'/rows) and rows * (X'y - ...), in exact integers."""
@@ -60,64 +67,52 @@ class Moments:
                 gram[i][j] = gram[j][i] = n * self.second[i][j] - first[i] * first[j]
         return gram, [n * self.second[i][width] - first[i] * first[width] for i in range(width)]
 
-    def _is_singular(self, gram: list[list[int]]) -> bool:
-        """Whether the smallest singular value of the centred rows is nothing beside the largest."""
-        largest = max(gram[i][i] for i in range(self.width))
-        # det / (product of the other eigenvalues) >= smallest eigenvalue is exact where eigvalsh drowns in rounding.
-        others = np.linalg.eigvalsh(_floats(gram, largest))[1:]
-        product = Fraction(float(np.prod(np.maximum(others, 0.0)))) or Fraction(1, 2**1000)
-        smallest = Fraction(_determinant(gram), largest**self.width) / product
-        cut = max(self.rows, self.width) * np.finfo(float).eps
-        return bool(smallest <= (cut * cut) * float(others[-1] if len(others) else 1.0))
 
-    def _minimum_norm(self, gram: list[list[int]], right: list[int]) -> NDArray[np.float64]:
-        largest = max(gram[i][i] for i in range(self.width))
-        if largest == 0:
-            return np.zeros(self.width)
-        values, vectors = np.linalg.eigh(_floats(gram, largest))
-        keep = values > values[-1] * 1e-13  # rounding of eigh; true singular directions are far below
-        b = np.array([float(Fraction(value, largest)) for value in right])
-        return np.asarray(vectors[:, keep] @ ((vectors[:, keep].T @ b) / values[keep]))
+def _without(
+    gram: list[list[int]], right: list[int], trace: int, null: list[list[float]]
+) -> tuple[list[list[int]], list[int]]:
+    """The system with a wall across each of the directions `null`, so that its solution does not go there.
+
+    A single direction is first made exact (inverse iteration): next to a weak second one, rounding in it would show.
+    """
+    directions = [[round(part * 2.0**60) for part in vector] for vector in null]
+    if len(null) == 1 and any(exact := _numerators(gram, directions[0])):
+        excess = max(0, max(abs(part) for part in exact).bit_length() - 128)
+        directions = [[part >> excess for part in exact]]
+    for u in directions:
+        norm = sum(part * part for part in u)
+        wall = trace << 60
+        gram = [[norm * g + wall * a * b for g, b in zip(line, u, strict=True)] for line, a in zip(gram, u, strict=True)]
+        right, trace = [norm * value for value in right], norm * trace
+    return gram, right
 
 
-def _floats(gram: list[list[int]], unit: int) -> NDArray[np.float64]:
-    return np.array([[value / unit for value in line] for line in gram])
+def _solved(matrix: list[list[int]], right: list[int]) -> list[float]:
+    """The solution of a regular system, each component correctly rounded (Cramer's rule)."""
+    determinant = _determinant(matrix)
+    return [part / determinant for part in _numerators(matrix, right)]
+
+
+def _numerators(matrix: list[list[int]], right: list[int]) -> list[int]:
+    """det(matrix with column k replaced by `right`) for each k: the solution times det(matrix)."""
+    return [
+        _determinant([[*line[:k], value, *line[k + 1 :]] for line, value in zip(matrix, right, strict=True)])
+        for k in range(len(matrix))
+    ]
 
 
 def _determinant(matrix: list[list[int]]) -> int:
     """The exact determinant, by Bareiss' elimination without fractions."""
     a = [line[:] for line in matrix]
-    previous, size = 1, len(a)
+    previous, sign, size = 1, 1, len(a)
     for k in range(size - 1):
-        if a[k][k] == 0:
-            return 0  # a Gram matrix with a zero pivot is singular
+        pivot = next((i for i in range(k, size) if a[i][k]), None)
+        if pivot is None:
+            return 0
+        if pivot > k:
+            a[k], a[pivot], sign = a[pivot], a[k], -sign
         for i in range(k + 1, size):
             for j in range(k + 1, size):
                 a[i][j] = (a[i][j] * a[k][k] - a[i][k] * a[k][j]) // previous
         previous = a[k][k]
-    return a[-1][-1]
-
-
-def _solve_exactly(gram: list[list[int]], right: list[int]) -> NDArray[np.float64] | None:
-    """The solution of a regular system, each component correctly rounded (Cramer's rule); None if singular."""
-    determinant = _determinant(gram)
-    if determinant <= 0:
-        return None
-    size = len(gram)
-    return np.array([_ratio(_minor_sum(gram, right, k), determinant) for k in range(size)])
-
-
-def _minor_sum(gram: list[list[int]], right: list[int], column: int) -> int:
-    """det(gram with `column` replaced by `right`); general pivots, so by exact fractions where Bareiss stalls."""
-    swapped = [[*line[:column], value, *line[column + 1 :]] for line, value in zip(gram, right, strict=True)]
-    order = [column, *(i for i in range(len(gram)) if i != column)]
-    # The replaced column goes last: the leading minors are then those of a positive definite matrix, never 0.
-    moved = [[swapped[i][j] for j in reversed(order)] for i in reversed(order)]
-    return _determinant(moved)
-
-
-def _ratio(a: int, b: int) -> float:
-    try:
-        return a / b
-    except OverflowError:
-        return float(Fraction(a, b))
+    return sign * a[-1][-1]

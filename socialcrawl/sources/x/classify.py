@@ -6,6 +6,7 @@ headers.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -22,11 +23,11 @@ def limits(headers: Mapping[str, str]) -> list[Limit]:
     """The rate-limit headers, one Limit a complete family; `headers` compares names without case."""
     found = []
     for family, daily in FAMILIES:
-        try:
-            most, left, resets = (float(headers[f"{family}-{part}"]) for part in ("limit", "remaining", "reset"))
-        except (KeyError, ValueError):
+        if (most := headers.get(f"{family}-limit")) is None:
             continue
-        found.append(Limit(int(left), int(most), resets, daily))
+        left, resets = headers.get(f"{family}-remaining", ""), headers.get(f"{family}-reset", "")
+        with suppress(ValueError):
+            found.append(Limit(int(left), int(most), float(resets), daily))
     return found
 
 

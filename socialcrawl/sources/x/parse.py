@@ -105,8 +105,10 @@ def _post(
         reply_to,
         repost_of,
         quote_of,
-        _list(entities.get("hashtags"), "tag"),
-        _list(entities.get("urls"), "expanded_url", "url"),
+        _listed([tag["tag"] for tag in tags]) if (tags := entities.get("hashtags")) else None,
+        _listed([url.get("expanded_url") or url.get("url") for url in urls])
+        if (urls := entities.get("urls"))
+        else None,
         metrics.get("like_count"),
         metrics.get("reply_count"),
         metrics.get(words.reposts),
@@ -129,29 +131,26 @@ def _references(given: Sequence[Json] | None) -> References:
     return (ids[0], ids[1], ids[2])
 
 
-def _list(entities: Sequence[Json] | None, *keys: str) -> str | None:
-    if not entities:
-        return None
-    values = (next((entity[key] for key in keys if entity.get(key)), None) for entity in entities)
-    return orjson.dumps([value for value in values if value]).decode()
+def _listed(values: list[Any]) -> str:
+    return orjson.dumps(values).decode()
 
 
 def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who, str]]:
     """Whom a post mentions, each once, with the strongest kind: reply, repost, mention."""
     entities = post.get("entities")
-    named = list(entities.get("mentions") or ()) if entities else []
+    named = (entities.get("mentions") or ()) if entities else ()
     if note and (long := note.get("entities")):
-        named += long.get("mentions") or ()
+        named = [*named, *(long.get("mentions") or ())]
     reply_to = post.get("in_reply_to_user_id")
     if not named and not reply_to:
         return []
     kinds: dict[str, tuple[Who, str]] = {}
-    repost = references[1] is not None or post.get("text", "").startswith("RT @")
+    kind = "repost" if references[1] is not None or post.get("text", "").startswith("RT @") else "mention"
     for mention in named:
-        who = Who(mention.get("id"), mention.get("username"))
-        key = who.id or (who.username or "").lower()
-        if key and key not in kinds:
-            kinds[key] = (who, "repost" if repost and not kinds else "mention")
+        key, username = mention.get("id"), mention.get("username")
+        if (known := key or (username or "").lower()) and known not in kinds:
+            kinds[known] = (Who(key, username), kind)
+            kind = "mention"  # only the first name of a repost is the one reposted
     if reply_to:
         kinds[reply_to] = (kinds[reply_to][0] if reply_to in kinds else Who(reply_to, None), "reply")
     return list(kinds.values())

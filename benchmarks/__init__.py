@@ -1,0 +1,1 @@
+"""Benchmarks: what takes time is measured here, not asserted in a test."""
