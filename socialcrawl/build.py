@@ -4,8 +4,6 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from socialcrawl.clock import SystemClock
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
@@ -24,7 +22,7 @@ from socialcrawl.sources.x.source import SEARCH, TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import vocabulary
 from socialcrawl.sources.x.wire import XWire, client, is_loopback
 from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
+from socialcrawl.store.database import Connection, connect
 from socialcrawl.store.sql import SqlStore
 
 THREADS = 16  # requests in flight at most

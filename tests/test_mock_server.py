@@ -299,3 +299,25 @@ def test_a_recorded_file_is_served_as_it_is(name):
             params["pagination_token"] = token
     assert read == texts[::-1][:3200]
     assert len(read) > 100
+
+
+def test_a_child_ends_with_the_process_that_started_it_even_when_that_one_is_killed(town):
+    code = (
+        "import sys, time; from pathlib import Path; from socialcrawl.mock.child import spawn\n"
+        "with spawn(Path(sys.argv[1])) as child: print(child.process.pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code, str(town)], stdout=subprocess.PIPE, text=True)
+    child = int(parent.stdout.readline())
+    os.kill(child, 0)  # it lives
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    raise AssertionError("the mock outlived its parent by 10 s")

@@ -101,6 +101,7 @@ def mock(
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
     now: Annotated[str | None, typer.Option(help="The instant of search and counts, ISO 8601.")] = None,
     report: Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")] = None,
+    with_stdin: Annotated[bool, typer.Option("--with-stdin", hidden=True)] = False,
 ) -> None:
     """Serve a file of posts as X API v2, with real windows and an own count, until stopped."""
     from socialcrawl.apps.words import instant, seconds  # noqa: PLC0415
@@ -117,7 +118,8 @@ def mock(
             missing=missing,
             now=None if now is None else instant(now),
             report=report,
-        )
+        ),
+        with_stdin=with_stdin,
     )
 
 

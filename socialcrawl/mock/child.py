@@ -13,7 +13,7 @@ from typing import IO
 
 from socialcrawl.errors import MockError
 
-COMMAND = (sys.executable, "-m", "socialcrawl", "mock", "--posts")
+COMMAND = (sys.executable, "-m", "socialcrawl", "mock", "--with-stdin", "--posts")
 STOP_WITHIN = 5.0  # seconds
 
 
@@ -49,15 +49,20 @@ def spawn(posts: Path, *options: str, command: Sequence[str] = COMMAND, start_wi
     """
     with tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(  # noqa: S603  # our own program with a path as one argument
-            [*command, str(posts), *options], stdout=subprocess.PIPE, stderr=complaints, text=True
+            [*command, str(posts), *options],
+            stdin=subprocess.PIPE,  # closed when this process ends, even by SIGKILL: the child ends with it
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
         )
         child = Child("", process)
         try:
             yield Child(_url(process, complaints, start_within), process)
         finally:
             child.stop()
-            if process.stdout:
-                process.stdout.close()
+            for pipe in (process.stdin, process.stdout):
+                if pipe:
+                    pipe.close()
 
 
 def _url(process: subprocess.Popen[str], complaints: IO[str], start_within: float) -> str:

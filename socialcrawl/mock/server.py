@@ -8,6 +8,7 @@ with spawn(Path("posts.parquet"), window=2.0) as mock: ... # mock.url, a process
 import asyncio
 import gc
 import json
+import os
 import signal
 import socket
 import sys
@@ -31,8 +32,11 @@ PATIENCE = 20.0  # seconds for the server's thread to tell its counts or to end
 STOP_WITHIN = 1  # seconds that an answer under way may still take
 
 
-def serve(settings: MockSettings) -> None:
+def serve(settings: MockSettings, *, with_stdin: bool = False) -> None:
     """A mock server in this process, until SIGTERM or SIGINT; must be called in the main thread.
+
+    With `with_stdin` also until stdin ends: a child that was given a pipe does not outlive its parent, however
+    that one died.
 
     The first line on stdout is `{"url": "http://HOST:PORT"}`, written once the server answers.
 
@@ -47,18 +51,25 @@ def serve(settings: MockSettings) -> None:
         # The world never changes; walking its million objects again and again took the collector a quarter of the time.
         gc.collect()
         gc.freeze()
-        asyncio.run(_until_signal(mock, settings, listener))
+        asyncio.run(_until_stopped(mock, settings, listener, with_stdin=with_stdin))
 
 
-async def _until_signal(mock: "Mock", settings: MockSettings, listener: socket.socket) -> None:
+async def _until_stopped(mock: "Mock", settings: MockSettings, listener: socket.socket, *, with_stdin: bool) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
+    if with_stdin:
+        loop.add_reader(sys.stdin.fileno(), _stop_at_end, stopped)
     async with _serving(mock, settings, listener):
         sys.stdout.write(json.dumps({"url": _url(listener)}) + "\n")
         sys.stdout.flush()
         await stopped.wait()
+
+
+def _stop_at_end(stopped: asyncio.Event) -> None:
+    if not os.read(sys.stdin.fileno(), 1):
+        stopped.set()
 
 
 @dataclass(frozen=True)

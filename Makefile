@@ -1,0 +1,68 @@
+# Two commands are all a fresh machine needs: `make demo` and `make test`. Each does all its set-up.
+# Python: the first of these that is 3.11 or newer; choose another with `make PYTHON=/path/to/python demo`.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+ONLY :=
+
+.PHONY: demo test lint types format chaos bench lock clean help
+
+help:
+	@echo "make demo    crawl the mock X API, with all set-up"
+	@echo "make test    all tests, with all set-up"
+	@echo "make lint types format    ruff; mypy --strict; ruff format"
+	@echo "make chaos   slower failure tests"
+	@echo "make bench   measure; ONLY=name for one (see benchmarks/README.md)"
+	@echo "make lock    renew the lock files (needs uv)"
+
+demo: $(VENV)/.core
+	$(BIN)/socialcrawl demo
+	@echo
+	@echo 'try:  $(BIN)/socialcrawl sql "select count(*) from post"'
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+chaos: $(VENV)/.dev
+	$(BIN)/pytest -m chaos --timeout=1800
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks $(ONLY)
+
+lock:
+	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
+		--python-version 3.11 --extra build pyproject.toml -o requirements.lock
+	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
+		--python-version 3.11 --extra build --extra dev pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer with venv was found (Debian: apt install python3-venv)."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The lock names versions and hashes; --no-deps keeps pip from looking for anything else.
+$(VENV)/.core: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --no-deps --require-hashes -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --no-deps --require-hashes -r requirements-dev.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/.core

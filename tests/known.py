@@ -1,0 +1,218 @@
+"""A world that is known from the start, the doors that answer from it, and a referee that rescans all of it.
+
+`World.hits[u]` counts the occurrences in u's posts, `World.links[u][v]` those in its posts that mention v, in order of
+first appearance; `beta` and `alpha` follow from them. `missing[u]` lists what goes wrong, one reason an attempt (the
+last one for ever; None: it is answered).
+"""
+
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from socialcrawl.collect.crawl import Collect
+from socialcrawl.collect.estimators import named
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.draws import uniform
+from socialcrawl.model import Answer, Grant, Outcome, Reply, Request, Stop
+from socialcrawl.relevance import worth
+from socialcrawl.run import Parts
+from socialcrawl.store.memory import MemoryStore
+
+
+@dataclass
+class World:
+    hits: dict[int, int]
+    links: dict[int, dict[int, int]] = field(default_factory=dict)
+    missing: dict[int, list[str | None]] = field(default_factory=dict)
+    asked: list[int] = field(default_factory=list)
+
+    def ask(self, node: int) -> Answer:
+        reasons = self.missing.get(node, [None])
+        reason = reasons[min(self.asked.count(node), len(reasons) - 1)]
+        self.asked.append(node)
+        if reason is not None:
+            return Answer(missing={node: reason})
+        to = self.links.get(node, {})
+        return Answer(1, self.hits[node], list(to), list(to.values()), {node: str(node)})
+
+
+def diamond() -> World:
+    r"""Occurrences beside the nodes; every link has one occurrence.
+
+            0 (1)
+           /     \
+        1 (0)   2 (5)
+        /  \    /  \
+    3 (9)  4 (2)   5 (0)
+             \     /
+              6 (1)
+    """
+    to = {0: (1, 2), 1: (3, 4), 2: (4, 5), 4: (6,), 5: (6,)}
+    return World({0: 1, 1: 0, 2: 5, 3: 9, 4: 2, 5: 0, 6: 1}, {u: dict.fromkeys(vs, 1) for u, vs in to.items()})
+
+
+def outcome(pick, answer: Answer, at: float = 0.0) -> Outcome:
+    """What an answer means: beta and alpha of section 2.3."""
+    if pick.node in answer.missing:
+        return Outcome(pick.n, pick.node, at, missing=answer.missing[pick.node])
+    alpha = np.array([worth(hits) for hits in answer.target_hits], np.float64)
+    targets = np.array(list(answer.targets), np.int64)
+    return Outcome(pick.n, pick.node, at, worth(answer.hits), targets, alpha, None, answer.posts, answer.hits)
+
+
+def collect(name: str, seeds, steps=None, *, seed=7, switch_after=3, start=None) -> Collect:
+    """A fresh crawl; the seeds are put straight in line, as if they had been looked up."""
+    line = Seeds()
+    line.ready = list(seeds)
+    return Collect(line, named(name, seed=seed, switch_after=switch_after, start=start), steps)
+
+
+def crawl(world: World, by: Collect, size: int = 1, at_most: int = 10_000):
+    """Drive a crawl by hand: its history, and why it ended."""
+    history = []
+    while sum(len(batch) for batch, _ in history) < at_most:
+        batch = by.choose(size, 0.0)
+        if isinstance(batch, Stop):
+            return history, batch
+        outcomes = [outcome(pick, world.ask(pick.node)) for pick in batch]
+        by.absorb(batch, outcomes)
+        history.append((batch, outcomes))
+    return history, None
+
+
+def sequence(history) -> list[int]:
+    return [pick.node for batch, _ in history for pick in batch]
+
+
+class KnownSource:
+    """One request a node."""
+
+    def width(self, act):
+        return 1
+
+    def talks(self, batch, accounts):
+        return [self._talk(pick) for pick in batch]
+
+    def _talk(self, pick):
+        reply = yield Request((pick.n, 0), "known", {"node": str(pick.node)}, 1, 0)
+        return {pick.n: outcome(pick, reply.rows, reply.at)}
+
+
+class KnownWire:
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def send(self, grant):
+        answer = self.world.ask(int(grant.request.params["node"]))
+        return Reply("missing" if answer.missing else "ok", grant.at, rows=answer)
+
+
+class Freely:
+    """A planner that allows everything."""
+
+    def take(self, request, now):
+        return Grant(request, "main", now)
+
+    def settle(self, grant, reply, now):
+        return None
+
+    def fold(self, ledger):
+        self.folded = len(list(ledger))
+
+
+class Ticking:
+    """A clock that moves one second whenever somebody looks at it, and interrupts after `until` looks."""
+
+    def __init__(self, until: float = float("inf")) -> None:
+        self.time, self.until = 0.0, until
+
+    def now(self):
+        self.time += 1.0
+        return self.time
+
+    def sleep(self, until):
+        self.time = max(self.time, until)
+
+    def interrupted(self):
+        return self.time >= self.until
+
+
+class Inline(Executor):
+    """An executor that does the work at once."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+class Nobody:
+    """A watcher that looks away."""
+
+    def landed(self, grant, reply): ...
+
+    def learned(self, batch, outcomes): ...
+
+    def waits(self, wait): ...
+
+
+def parts(world: World, by: Collect, store=None, clock=None) -> Parts:
+    """Everything `run` needs, answered from the known world."""
+    doors = (store or MemoryStore(), KnownWire(world), Freely(), clock or Ticking(), Inline(), Nobody())
+    return Parts(by, KnownSource(), *doors)
+
+
+AGGREGATES = {"sum": sum, "max": max, "avg": lambda xs: sum(xs) / len(xs)}
+
+
+def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=3) -> list[int]:
+    """The sequence that the paper's words prescribe at r = 1, computed anew from the whole known graph at every step."""
+    done, rows, values = [], [], []
+    for n in range(len(seeds) + steps):
+        if n < len(seeds):
+            done.append(seeds[n])
+            continue
+        known = [(u, v, worth(world.hits[u]), worth(x)) for u in done for v, x in world.links.get(u, {}).items()]
+        known = [link for link in known if link[0] != link[1]]
+        seen = dict.fromkeys(node for u in done for node in (u, *world.links.get(u, {})))
+        frontier = [v for v in seen if v not in done]
+        if not frontier:
+            break
+        far = {v: 0 for v in seeds}
+        for _ in seen:  # Bellman and Ford
+            for u, v, _w, _a in known:
+                far[v] = min(far.get(v, len(seen)), far.get(u, len(seen)) + 1)
+        turn = name
+        if name.startswith("hybrid"):
+            turn = name.replace("hybrid", "nh-ne" if len(rows) < switch_after else "lnh")
+        family, *rest = turn.split("-")
+        h = AGGREGATES.get(rest[-1] if rest else "", sum)
+        x = {v: features([(w, a) for _, to, w, a in known if to == v], h) for v in frontier}
+        if family == "random":
+            scores = uniform(seed, "random estimator", n, len(frontier)).tolist()
+        elif family == "bfs":
+            scores = [1 / (far[v] + 1) for v in frontier]
+        elif family == "nh":
+            scores = [x[v]["n e ne".split().index(rest[0])] for v in frontier]
+        else:
+            scores = linear(rows, values, [x[v] for v in frontier])
+        best = frontier[scores.index(max(scores))]
+        rows.append(x[best])
+        values.append(worth(world.hits[best]))
+        done.append(best)
+    return done
+
+
+def features(into, h) -> tuple[float, float, float]:
+    """n, e and ne of section 5.2, over the in-links (w(u), w(e))."""
+    return h([w for w, _ in into]), h([a for _, a in into]), h([w * a for w, a in into])
+
+
+def linear(rows, values, wanted) -> list[float]:
+    """Predictions of ordinary least squares by numpy, minimum norm, to nine digits (so that ties are ties)."""
+    if not rows:
+        return [0.0] * len(wanted)
+    x, y = np.array(rows), np.array(values)
+    weights = np.linalg.lstsq(x - x.mean(axis=0), y - y.mean(), rcond=1e-6)[0]
+    return np.round((np.array(wanted) - x.mean(axis=0)) @ weights + y.mean(), 9).tolist()
