@@ -179,7 +179,7 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
         frontier = [v for v in seen if v not in done]
         if not frontier:
             break
-        far = {v: 0 for v in seeds}
+        far = dict.fromkeys(seeds, 0)
         for _ in seen:  # Bellman and Ford
             for u, v, _w, _a in known:
                 far[v] = min(far.get(v, len(seen)), far.get(u, len(seen)) + 1)
@@ -194,7 +194,7 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
         elif family == "bfs":
             scores = [1 / (far[v] + 1) for v in frontier]
         elif family == "nh":
-            scores = [x[v]["n e ne".split().index(rest[0])] for v in frontier]
+            scores = [x[v][["n", "e", "ne"].index(rest[0])] for v in frontier]
         else:
             scores = linear(rows, values, [x[v] for v in frontier])
         best = frontier[scores.index(max(scores))]

@@ -1,6 +1,5 @@
 """Algorithm 1 on graphs that fit into a drawing: by hand, by a referee that rescans everything, and through the loop."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

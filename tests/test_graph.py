@@ -150,7 +150,7 @@ def test_a_dropped_node_leaves_the_frontier_and_may_be_put_back_where_it_was():
 def test_the_graph_grows_past_its_first_room_and_forgets_nothing():
     graph, star = Graph(), {v: float(v % 7) for v in range(1, 5_000)}
     add(graph, 0, 2.0, star)
-    add(graph, 9_999, 3.0, {v: 1.0 for v in range(4_000, 6_000)})
+    add(graph, 9_999, 3.0, dict.fromkeys(range(4000, 6000), 1.0))
     assert graph.size == 6_001
     assert graph.left == 5_999
     rows = np.array([graph.row(v) for v in (1, 4_500, 5_999)])

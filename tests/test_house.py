@@ -1,0 +1,264 @@
+"""The house rules, read off the source: floors, sizes, docstrings, where libraries are named, what the README shows."""
+
+import ast
+import re
+import statistics
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "socialcrawl"
+README = (ROOT / "README.md").read_text("utf-8")
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
+FLOORS = [
+    {"apps", "__main__"},
+    {"build"},
+    {"lab", "mock", "settings", "clock"},
+    {"collect", "sources"},
+    {"graph", "relevance", "limits", "store"},
+    {"run", "protocols", "draws", "resources"},
+    {"model", "errors", "__init__"},
+]
+HOMES = {
+    "tweepy": ("sources/",),
+    "requests": ("sources/",),
+    "httpx": ("sources/",),
+    "sqlalchemy": ("store/",),
+    "alembic": ("store/",),
+    "starlette": ("mock/",),
+    "uvicorn": ("mock/",),
+    "typer": ("apps/",),
+    "rich": ("apps/",),
+    "matplotlib": ("apps/",),
+    "pyarrow": ("lab/",),
+    "pydantic": ("settings.py",),
+}
+CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
+DOORS = ("clock.py", "apps/", "mock/")  # who may look at the wall clock
+FORBIDDEN = re.compile(r"(^|_)(utils?|core|common|helpers?|manager|misc)($|_|\.)|^Base[A-Z]|Impl$")
+WORDS = ("pick", "node", "account", "request", "window", "batch", "outcome", "epoch", "budget")
+
+
+def name_of(path):
+    return str(path.relative_to(PACKAGE).with_suffix("")).replace("/", ".").removesuffix(".__init__")
+
+
+def floor_of(module):
+    first = module.split(".", maxsplit=1)[0]
+    return next(number for number, names in enumerate(FLOORS) if first in names)
+
+
+def imports_of(path):
+    """(module imported inside the package or library, line), type-only imports included."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            known = {name_of(file) for file in FILES}
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                inside = whole.removeprefix("socialcrawl.")
+                yield (whole if inside in known else node.module), node.lineno
+
+
+def ours(path):
+    return {m.removeprefix("socialcrawl.") for m, _ in imports_of(path) if m.startswith("socialcrawl.")}
+
+
+def functions(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, node.end_lineno - node.lineno + 1
+
+
+def relative(path):
+    return str(path.relative_to(PACKAGE))
+
+
+def test_every_module_has_a_floor():
+    for path in FILES:
+        assert floor_of(name_of(path) if path != PACKAGE / "__init__.py" else "__init__") is not None
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_imports_run_downward_only(path):
+    mine = floor_of(name_of(path) if path != PACKAGE / "__init__.py" else "__init__")
+    upward = [module for module in ours(path) if floor_of(module) < mine]
+    assert not upward, f"{relative(path)} reaches up to {upward}"
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {name_of(path): ours(path) for path in FILES}
+    done, open_now = set(), []
+
+    def visit(module):
+        assert module not in open_now, f"a circle: {' -> '.join([*open_now[open_now.index(module) :], module])}"
+        if module in done or module not in graph:
+            return
+        open_now.append(module)
+        for other in sorted(graph[module]):
+            visit(other)
+        done.add(open_now.pop())
+
+    for module in sorted(graph):
+        visit(module)
+    assert len(done) == len(graph)
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_library_is_named_in_its_own_rooms_only(library):
+    strangers = [
+        f"{relative(path)}:{line}"
+        for path in FILES
+        for module, line in imports_of(path)
+        if module.split(".")[0] == library and not relative(path).startswith(HOMES[library])
+    ]
+    assert not strangers
+
+
+def test_the_pure_part_neither_looks_at_the_clock_nor_sleeps_nor_draws_from_a_global_generator():
+    found = []
+    for path in FILES:
+        if relative(path).startswith(DOORS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute):
+                dotted = ast.unparse(node)
+                if dotted in CLOCKS or re.match(r"(np\.random|random)\.(seed|rand|random|choice|shuffle)$", dotted):
+                    found.append(f"{relative(path)}:{node.lineno} {dotted}")
+    assert not found
+
+
+def test_files_and_functions_keep_their_measures():
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in FILES}
+    lengths = {f"{relative(path)}:{node.name}": n for path in FILES for node, n in functions(path)}
+    assert statistics.median(lines.values()) <= 120
+    assert statistics.median(lengths.values()) <= 10
+    assert not {relative(path): n for path, n in lines.items() if n > 400}
+    assert not {name: n for name, n in lengths.items() if n > 50}
+
+
+def test_every_public_name_has_a_docstring():
+    bare = []
+    for path in FILES:
+        tree = ast.parse(path.read_text("utf-8"))
+        if not ast.get_docstring(tree):
+            bare.append(relative(path))
+        places = [("", tree)] + [(f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef)]
+        for owner, place in places:
+            for node in place.body:
+                if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    continue
+                if not node.name.startswith("_") and not owner.startswith("_") and not ast.get_docstring(node):
+                    bare.append(f"{relative(path)}:{owner}{node.name}")
+    assert not bare
+
+
+def test_no_file_or_class_has_a_name_that_says_nothing():
+    names = [part for path in FILES for part in relative(path).replace(".py", "").split("/")]
+    names += [
+        n.name for path in FILES for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.ClassDef)
+    ]
+    assert not [name for name in names if FORBIDDEN.search(name)]
+
+
+def test_every_exception_to_a_lint_rule_says_why():
+    silent = []
+    for path in FILES:
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            match = re.search(r"# noqa: [A-Z0-9, ]+(.*)$", line)
+            if match and not match[1].strip(" #()") and "PLC0415" not in line:
+                silent.append(f"{relative(path)}:{number}")
+            assert "# noqa" not in line or match, f"{relative(path)}:{number} silences everything"
+    assert not silent
+
+
+def test_heavy_modules_are_imported_where_they_are_used():
+    import subprocess
+
+    code = "import sys, socialcrawl.apps.cli; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "tweepy", "requests", "sqlalchemy", "alembic", "pyarrow", "matplotlib", "starlette", "uvicorn"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_importing_any_module_opens_no_file_to_write_and_no_socket():
+    import subprocess
+
+    modules = [f"socialcrawl.{name_of(path)}" for path in FILES if path.name not in ("__main__.py", "__init__.py")]
+    code = f"""
+import sys
+def watch(event, args):
+    if event in ("socket.connect", "socket.bind", "subprocess.Popen", "os.system"):
+        raise SystemExit(f"importing did {{event}} {{args}}")
+    writes = event == "open" and isinstance(args[1], str) and any(c in args[1] for c in "wax+")
+    if writes and ".pyc" not in str(args[0]):
+        raise SystemExit(f"importing opened {{args}}")
+import matplotlib, pyarrow, tweepy  # what libraries do at import (caches, a look for IPv6) is theirs
+sys.addaudithook(watch)
+import importlib
+for name in {modules!r}:
+    importlib.import_module(name)
+print("quiet")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "quiet", done.stdout + done.stderr
+
+
+def test_the_words_of_the_house_are_listed_in_the_model():
+    text = (PACKAGE / "model.py").read_text("utf-8")
+    assert not [word for word in WORDS if f"| {word} |" not in text]
+
+
+def test_every_command_is_shown_in_the_readme():
+    from socialcrawl.apps.cli import app
+
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert len(commands) >= 6
+    assert not [name for name in commands if f"socialcrawl {name}" not in README]
+
+
+def test_every_estimator_is_named_in_the_readme():
+    from socialcrawl.collect.estimators import NAMES
+
+    families = {re.sub(r"-(n|e|ne)-", "-{n,e,ne}-", name) for name in NAMES}
+    shown = {re.sub(r"-(sum|avg|max)$", "-{sum,avg,max}", name) for name in families}
+    assert not [name for name in shown if f"`{name}`" not in README]
+
+
+def test_links_in_the_documents_lead_somewhere():
+    broken = []
+    for document in [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        *(ROOT / "docs").glob("*.md"),
+        ROOT / "benchmarks/README.md",
+    ]:
+        targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text("utf-8"))
+        here = [target for target in targets if not target.startswith("http")]
+        broken += [f"{document.name}: {target}" for target in here if not (document.parent / target).exists()]
+    assert not broken
+
+
+def test_the_locks_name_versions_and_hashes_but_no_index():
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        text = (ROOT / name).read_text("utf-8")
+        pins = re.findall(r"^[A-Za-z0-9_.-]+==", text, re.MULTILINE)
+        assert len(pins) > 20
+        assert text.count("--hash=sha256:") >= len(pins)
+        assert "://" not in text
+        assert "--index" not in text
+
+
+def test_every_dependency_is_used():
+    import tomllib
+
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    imported = {module.split(".")[0].lower() for path in FILES for module, _ in imports_of(path)}
+    names = {re.split(r"[><=\[ ]", line)[0] for line in listed}
+    assert not names - imported
