@@ -3,6 +3,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from socialcrawl.clock import SystemClock
 from socialcrawl.collect.crawl import Collect
@@ -85,6 +86,19 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     return Campaign(settings, parts, crawl, planner, clock, connection, billed, most)
 
 
+def usernames_in(file: Path) -> list[str]:
+    """The names in a file of seeds, one a line, without @; empty lines and those that begin with # are none.
+
+    Raises:
+        SettingsError: the file cannot be read.
+    """
+    try:
+        lines = [line.strip().removeprefix("@") for line in file.read_text("utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The file of seeds {file} cannot be read: {error}.") from error
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 def _crawl(settings: Settings, queries: list[Node], names: list[Node], source: XSource) -> Collect:
     how = settings.crawl
     estimator = named(how.estimator, seed=settings.seed, switch_after=how.switch_after, start=how.start)
@@ -108,14 +122,15 @@ def _guarded(settings: Settings, table: Policy, queries: int, usernames: int) ->
             f"a page of 100 posts is ${page / MILLS_PER_DOLLAR:.2f}, one window of timelines up to ${window:,.0f}. "
             "Set max_money (dollars) or max_posts under [budget]."
         )
-    found = settings.seeds.most if settings.seeds.search else 0
-    posts = users = None
-    if settings.crawl.steps is not None and found is not None:
-        users = found + usernames
-        pages = (settings.crawl.steps + users) * settings.source.pages_per_user
-        posts = pages * table.endpoints[TIMELINE].page
-        posts += queries * settings.seeds.search_pages * table.endpoints[SEARCH].page
-    return ceiling(table, _caps(settings), posts=posts, users=users or 0)
+    if settings.crawl.steps is None:
+        # Posts may be bounded, but accounts that are known by name only are looked up, and these are billed too.
+        return _caps(settings).money
+    searched = queries * settings.seeds.search_pages * table.endpoints[SEARCH].page
+    found = min(searched, searched if settings.seeds.most is None else settings.seeds.most)
+    asked = settings.crawl.steps + found + usernames
+    posts = searched + asked * settings.source.pages_per_user * table.endpoints[TIMELINE].page
+    named = searched if "expansions" in vocabulary(settings.source.vocabulary).search else 0
+    return ceiling(table, _caps(settings), posts=posts, users=asked + named)
 
 
 def _token(settings: Settings) -> str:
@@ -123,20 +138,14 @@ def _token(settings: Settings) -> str:
     token = os.environ.get(name, "").strip()
     if not token:
         raise SettingsError(f"No token: put the bearer token into the environment variable {name} (token_env).")
-    if not token.isascii() or any(letter.isspace() for letter in token):
+    if not token.isascii() or not token.isprintable() or " " in token:
         raise SettingsError(f"The environment variable {name} does not hold a bearer token: copy it again.")
     return token
 
 
 def _usernames(settings: Settings) -> list[str]:
-    names = list(settings.seeds.usernames)
     file = settings.seeds.file
-    if file is not None:
-        try:
-            lines = file.read_text("utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"The file of seeds {file} cannot be read: {error}.") from error
-        names += [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    names = [*settings.seeds.usernames, *(usernames_in(file) if file is not None else ())]
     names = [name.strip().removeprefix("@") for name in names]
     wrong = [name for name in names if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15]
     if wrong:

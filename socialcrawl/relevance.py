@@ -119,7 +119,8 @@ def _is_unspaced(letter: str) -> bool:
 
 def _check(pattern: str) -> None:
     try:
-        compiled = re.compile(f"(?:{pattern})", re.IGNORECASE)  # as it will stand among others: no global flags
+        re.compile(f"(?:{pattern})")  # as it will stand among others: no flags for the whole expression
+        compiled = re.compile(pattern, re.IGNORECASE)
     except re.error as error:
         raise SettingsError(f"The regular expression {pattern!r} is not valid: {error}.") from error
     if compiled.match(""):

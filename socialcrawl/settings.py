@@ -1,10 +1,12 @@
 """Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
 
+import re
 import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -13,13 +15,16 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Policy
 from socialcrawl.resources import folder
 
-Positive = Annotated[int, Field(ge=1)]
+LARGEST = 2**63 - 1  # that a database can hold
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+LONGEST = 366 * 86_400  # seconds of a window
+FilePath = Annotated[Path, Field(strict=False)]
 
 
 class Section(BaseModel):
     """A table of a campaign file; unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class TopicSection(Section):
@@ -34,7 +39,7 @@ class SeedsSection(Section):
 
     search: bool = Field(default=True, description="search the keywords and begin with the authors")
     usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
-    file: Path | None = Field(default=None, description="a text file with one username a line")
+    file: FilePath | None = Field(default=None, description="a text file with one username a line")
     most: Positive | None = Field(default=50, description="the most accounts that the search adds")
     search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
 
@@ -43,7 +48,9 @@ class CrawlSection(Section):
     """How it chooses: Algorithm 1's estimator, refresh rate r and budget n."""
 
     estimator: str = Field(default="hybrid-sum", description=f"one of {', '.join(NAMES)}")
-    switch_after: Annotated[int, Field(ge=0)] = Field(default=1000, description="steps before a hybrid turns linear")
+    switch_after: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
+        default=1000, description="steps before a hybrid turns linear"
+    )
     start: str | None = Field(default=None, description="estimator that a hybrid starts with")
     refresh_rate: Positive = Field(default=1, description="r: accounts picked together before the estimate is renewed")
     steps: Positive | None = Field(default=None, description="n: accounts to ask after the seeds")
@@ -57,21 +64,23 @@ class CrawlSection(Section):
 class BudgetSection(Section):
     """What it may spend at most; reaching one pauses the campaign."""
 
-    max_requests: Positive | None = None
-    max_posts: Positive | None = None
-    max_money: Annotated[float, Field(gt=0)] | None = Field(default=None, description="dollars")
+    max_requests: Positive | None = Field(default=None, description="requests sent, whatever they bring")
+    max_posts: Positive | None = Field(default=None, description="posts read")
+    max_money: Annotated[float, Field(gt=0, le=1e9)] | None = Field(default=None, description="dollars")
 
 
 class SourceSection(Section):
     """Which platform, and how to speak to it. The token stays in the environment."""
 
-    platform: str = "x"
+    platform: str = Field(default="x", description="x")
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
     token_env: str = Field(default="X_BEARER_TOKEN", description="environment variable that holds the bearer token")
     vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
-    pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(default=1, description="pages of 100 posts of a timeline")
+    pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=1, description="pages of 100 posts of a timeline"
+    )
     keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
-    timeout: Annotated[float, Field(gt=0)] = Field(default=30.0, description="seconds to wait for an answer")
+    timeout: Annotated[float, Field(gt=0, le=3600)] = Field(default=30.0, description="seconds to wait for an answer")
 
     @field_validator("platform")
     @classmethod
@@ -79,6 +88,13 @@ class SourceSection(Section):
         if name != "x":
             raise ValueError(f"the platform {name!r} is not known; known is: x")
         return name
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, url: str | None) -> str | None:
+        if url is not None and not _is_address(url):
+            raise ValueError("write the address of a server, such as https://api.x.com or http://127.0.0.1:8000")
+        return url
 
     @field_validator("vocabulary")
     @classmethod
@@ -91,17 +107,17 @@ class SourceSection(Section):
 class LimitsSection(Section):
     """Windows that differ from the platform's table: k requests per d seconds on every endpoint."""
 
-    k: Positive | None = None
-    d: Annotated[float, Field(gt=0)] | None = None
-    pause: Annotated[float, Field(gt=0)] = Field(default=1.0, description="seconds of the first back-off")
+    k: Positive | None = Field(default=None, description="requests in a window")
+    d: Annotated[float, Field(gt=0, le=LONGEST)] | None = Field(default=None, description="seconds of a window")
+    pause: Annotated[float, Field(gt=0, le=900)] = Field(default=1.0, description="seconds of the first back-off")
 
 
 class Settings(Section):
     """A campaign."""
 
-    name: Annotated[str, Field(min_length=1, pattern=r"^[\w.-]+$")]
-    seed: Annotated[int, Field(ge=0)] = 1
-    database: Path = Path("socialcrawl.db")
+    name: Annotated[str, Field(min_length=1, pattern=r"^[\w.-]+$", description="letters, digits and _ . -")]
+    seed: Annotated[int, Field(ge=0, le=LARGEST, description="of all random draws")] = 1
+    database: Annotated[FilePath, Field(description="an SQLite file, made if it is not there")] = Path("socialcrawl.db")
     topic: TopicSection
     seeds: SeedsSection = SeedsSection()
     crawl: CrawlSection = CrawlSection()
@@ -125,7 +141,7 @@ def read(path: Path) -> Settings:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
     """
     try:
-        given = tomllib.loads(path.read_text("utf-8"))
+        given = tomllib.loads(path.read_text("utf-8-sig"))  # Windows editors put a mark before the text
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"{path} cannot be read ({reason}): `socialcrawl init` writes a campaign file.") from error
@@ -164,6 +180,8 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
             yield f"{origin}: {where} is not a setting.{_nearest(place)}"
         elif problem["type"] == "missing":
             yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
+        elif problem["type"] == "model_type":
+            yield f"{origin}: {where} = {problem['input']!r}: it is a table, so write [{where}] and its keys below."
         else:
             message = problem["msg"].removeprefix("Value error, ")
             yield f"{origin}: {where} = {problem['input']!r}: {message[0].lower()}{message[1:].rstrip('.')}."
@@ -180,3 +198,15 @@ def _nearest(place: list[str]) -> str:
     if nearest:
         return f" Did you mean {nearest[0]!r}?"
     return f" Known here are: {', '.join(known)}."
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        known = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    # Two programs read such an address: what they could take for different hosts is refused.
+    host = re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-f:.]+", parts.hostname or "", re.ASCII)
+    plain = url.isprintable() and not re.search(r"[\\@?#\s]", url)
+    return bool(known and host and plain and parts.scheme in ("http", "https"))

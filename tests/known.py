@@ -167,7 +167,7 @@ AGGREGATES = {"sum": sum, "max": max, "avg": lambda xs: sum(xs) / len(xs)}
 
 
 def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=3) -> list[int]:
-    """The sequence that the paper's words prescribe at r = 1, computed anew from the whole known graph at every step."""
+    """The sequence that the paper prescribes at r = 1, computed anew from the whole known graph at every step."""
     done, rows, values = [], [], []
     for n in range(len(seeds) + steps):
         if n < len(seeds):

@@ -1,4 +1,4 @@
-"""Algorithm 1 on graphs that fit into a drawing: by hand, by a referee that rescans everything, and through the loop."""
+"""Algorithm 1 on graphs that fit into a drawing: by hand, by a full-rescan referee, through the loop."""
 
 import pytest
 from hypothesis import given, settings
@@ -29,10 +29,10 @@ def roads() -> World:
 def village() -> World:
     r"""Seeds 0 and 10; 0, 1 and 2 know each other, 3 .. 9 hang on them, 11 hangs on nobody. A self-link at 2.
 
-       0 <----> 1 ----> 3 ----> 6 ----> 9
-       |  \   /  \      ^       |
-       v   v v    v     |       v
-       4    2 --> 5 ----'       7 <---- 10 ----> 8 ----> 2
+    0 <----> 1 ----> 3 ----> 6 ----> 9
+    |  \   /  \      ^       |
+    v   v v    v     |       v
+    4    2 --> 5 ----'       7 <---- 10 ----> 8 ----> 2
     """
     return World(
         {0: 3, 1: 2, 2: 6, 3: 0, 4: 1, 5: 8, 6: 2, 7: 0, 8: 5, 9: 4, 10: 1, 11: 99},

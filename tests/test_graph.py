@@ -42,7 +42,7 @@ def test_features_are_those_of_all_known_in_links_after_every_addition(made):
         for v in discovered:
             row = graph.row(v)
             columns = list(zip(*into.get(v, []), strict=True)) or [(), (), ()]
-            brute = [len(columns[0]), *(h(x, **zero) for x in columns for h, zero in ((sum, {}), (max, {"default": 0})))]
+            brute = [len(columns[0]), *(part for x in columns for part in (sum(x), max(x, default=0.0)))]
             assert list(graph.features(row)[1:]) == brute
             for of, x in zip(("n", "e", "ne"), columns, strict=True):
                 average = sum(x) / len(x) if x else 0.0

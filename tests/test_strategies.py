@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.collect.strategies import greedy
@@ -12,6 +12,7 @@ SCORES = st.lists(FEW | st.floats(allow_nan=False), max_size=60)
 
 
 @given(SCORES, st.integers(1, 70))
+@settings(deadline=None)
 def test_greedy_is_a_stable_sort_cut_off(scores, size):
     best = sorted(range(len(scores)), key=lambda position: -scores[position])[:size]  # Python's sort is stable
     picked = greedy(np.array(scores, np.float64), size)
@@ -20,6 +21,7 @@ def test_greedy_is_a_stable_sort_cut_off(scores, size):
 
 
 @given(st.lists(FEW, min_size=1, max_size=60))
+@settings(deadline=None)
 def test_one_is_the_first_of_many(scores):
     assert greedy(np.array(scores), 1).tolist() == greedy(np.array(scores), len(scores) + 5).tolist()[:1]
 

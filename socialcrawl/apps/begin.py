@@ -1,5 +1,6 @@
 """`socialcrawl init`: a campaign file to begin with, every setting explained."""
 
+import json
 import re
 from pathlib import Path
 
@@ -24,8 +25,11 @@ def begin(path: Path, keywords: list[str]) -> None:
     text = text.replace('database = "campaign.db"', f"database = {_quoted(name + '.db')}", 1)
     if keywords:
         text = text.replace('keywords = ["a word", "a phrase", "prefix*"]', f"keywords = [{listed}]", 1)
-    path.write_text(text, "utf-8")
+    try:
+        path.write_text(text, "utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        raise SettingsError(f"{path} cannot be written ({error}): choose another file.") from error
 
 
 def _quoted(word: str) -> str:
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML writes text as JSON does

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
 
@@ -92,7 +92,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
     }
 
 
-def leave(code: int) -> None:
+def leave(code: int) -> NoReturn:
     """End the process; threads that still wait for an abandoned request are not waited for."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -101,11 +101,14 @@ def leave(code: int) -> None:
 
 @contextmanager
 def _signals(campaign: Campaign) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask the run to stop; a second one ends it at once (what is in flight counts as spent)."""
+    """Ctrl-C and SIGTERM ask the run to stop; a second one ends it at once (what is in flight counts as spent).
+
+    The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         if campaign.clock.interrupted():
-            leave(INTERRUPTED)
+            raise KeyboardInterrupt
         campaign.clock.interrupt()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -121,8 +124,11 @@ def _announcement(campaign: Campaign) -> str:
     steps = f"{settings.crawl.steps:,} steps" if settings.crawl.steps else "steps until the frontier is empty"
     line = f"campaign {settings.name!r}: {steps} with {settings.crawl.estimator}, into {settings.database}"
     if campaign.billed:
-        most = dollars(campaign.most) if campaign.most is not None else "no bound known"
-        line += f"\nit can cost at most {most} by the price table of {campaign.planner.policy.as_of}"
+        table = f"by the price table of {campaign.planner.policy.as_of}"
+        if campaign.most is None:
+            line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
+        else:
+            line += f"\nit can cost at most {dollars(campaign.most)} {table}"
     return line
 
 

@@ -29,7 +29,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and 
 def main() -> None:
     """The entry of the console script: errors that a person can mend become one message and an exit code."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where a reader that has gone can still be met in good order
     except SettingsError as error:
         _fail(error, 2)
     except SocialcrawlError as error:
@@ -78,14 +81,17 @@ def run(
     """Run a campaign, or go on with it where it stopped."""
     from rich.console import Console  # noqa: PLC0415
 
-    from socialcrawl.apps.campaign import leave, told, work  # noqa: PLC0415
+    from socialcrawl.apps.campaign import INTERRUPTED, leave, told, work  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
 
     settings = read(campaign)
     if steps is not None:
         settings = settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
     console = Console()
-    ending = work(settings, console, quiet=as_json)
+    try:
+        ending = work(settings, console, quiet=as_json)
+    except KeyboardInterrupt:
+        leave(INTERRUPTED)
     told(settings, console, ending, as_json=as_json)
     leave(ending.code)
 
@@ -146,7 +152,7 @@ def demo(
     from rich.console import Console  # noqa: PLC0415
 
     from socialcrawl.apps import demo as show  # noqa: PLC0415
-    from socialcrawl.apps.campaign import leave  # noqa: PLC0415
+    from socialcrawl.apps.campaign import INTERRUPTED, leave  # noqa: PLC0415
     from socialcrawl.apps.words import seconds  # noqa: PLC0415
 
     wanted = show.Demo(
@@ -165,7 +171,11 @@ def demo(
         vocabulary=vocabulary,
         database=database,
     )
-    leave(show.demo(wanted, Console(), as_json=as_json))
+    try:
+        code = show.demo(wanted, Console(), as_json=as_json)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    leave(code)
 
 
 @app.command()

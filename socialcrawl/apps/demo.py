@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -13,6 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from socialcrawl.apps.campaign import FAILED, Ending, as_object, told, work
+from socialcrawl.build import usernames_in
 from socialcrawl.draws import generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.relevance import Topic
@@ -46,6 +48,7 @@ def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
     """Run the demo and show what it found; the exit code."""
     from socialcrawl.mock.child import spawn  # noqa: PLC0415
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the mock is stopped on the way out
     with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
         posts, keyword = wanted.posts, wanted.keyword
         if posts is None:
@@ -163,7 +166,7 @@ def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
     usernames = world.accounts.usernames
     if wanted.seeds is not None:
         shown = dict(zip(world.accounts.keys, usernames, strict=True))
-        return [shown.get(fold(name), name) for name in _lines(wanted.seeds)]
+        return [shown.get(fold(name), name) for name in usernames_in(wanted.seeds)]
     count = Topic([keyword]).count
     matching = dict.fromkeys(int(a) for a, text in zip(world.author, world.texts, strict=True) if count(text))
     if not matching:
@@ -172,12 +175,3 @@ def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
     size = min(wanted.seed_count or 0, len(authors))
     drawn = generator(wanted.seed, "seeds of the demo", 0).choice(len(authors), size, replace=False)
     return [usernames[authors[i]] for i in drawn.tolist()]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"The file of seeds {path} cannot be read: {error}.") from error
-    names = [line.strip().removeprefix("@") for line in text.splitlines()]
-    return [name for name in names if name]

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
+from socialcrawl.errors import StoreError
+
 BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -24,7 +26,10 @@ def png(path: Path, values: NDArray[np.float64], title: str) -> None:
         axes.set_xlim(0, max(1, len(values)))
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
-        figure.savefig(path)
+        try:
+            figure.savefig(path, format="png")
+        except OSError as error:
+            raise StoreError(f"The picture {path} cannot be written ({error.strerror}): name another file.") from error
 
 
 def letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Text:

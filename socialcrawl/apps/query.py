@@ -15,6 +15,10 @@ from rich.text import Text
 
 from socialcrawl.errors import StoreError
 
+# Pragmas whose argument only says what is asked about, and pragmas that do something without one.
+ASKING = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
+DOING = {"wal_checkpoint", "optimize", "incremental_vacuum", "shrink_memory"}
+
 
 def ask(path: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The columns and rows that `sql` selects from the database at `path`, which it cannot change.
@@ -24,14 +28,18 @@ def ask(path: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """
     if not path.exists():
         raise StoreError(f"There is no database {path}: run a campaign first, or name one with --db.")
-    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
     try:
+        connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be opened ({error}): name a database with --db.") from error
+    try:
+        connection.set_authorizer(_allowed)
         cursor = connection.execute(sql)
         if cursor.description is None:
             raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
         return [column[0] for column in cursor.description], cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise StoreError(f"{path}: {error}. {_hint(connection, str(error))}") from error
+        raise StoreError(f"{path}: {str(error).rstrip('.')}. {_hint(connection, str(error))}") from error
     finally:
         connection.close()
 
@@ -39,7 +47,8 @@ def ask(path: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 def write(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], style: str) -> None:
     """Write the answer to stdout; `style` is table | csv | json."""
     if style == "json":
-        sys.stdout.write(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], ensure_ascii=False) + "\n")
+        listed = [dict(zip(columns, row, strict=True)) for row in rows]
+        sys.stdout.write(json.dumps(listed, ensure_ascii=False, default=bytes.hex) + "\n")
     elif style == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
@@ -59,8 +68,18 @@ def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     console.print(table)
 
 
+def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """SQLite asks before it does anything: another file may not be attached (VACUUM INTO does so), nor a pragma set."""
+    sets = action == sqlite3.SQLITE_PRAGMA and second is not None and first not in ASKING
+    checkpoints = action == sqlite3.SQLITE_PRAGMA and first in DOING
+    writes = action == sqlite3.SQLITE_ATTACH or sets or checkpoints
+    return sqlite3.SQLITE_DENY if writes else sqlite3.SQLITE_OK
+
+
 def _hint(connection: sqlite3.Connection, message: str) -> str:
-    if "readonly" in message:
+    if "not a database" in message:
+        return "Name a database of socialcrawl with --db."
+    if "readonly" in message or "not authorized" in message:
         return "`socialcrawl sql` only reads; open the file with sqlite3 to change it."
     if "no such" in message:
         try:

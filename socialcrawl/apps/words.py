@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 
 from socialcrawl.errors import SettingsError
 
+LONGEST = 366 * 86_400.0
+PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -14,13 +16,15 @@ def seconds(text: str) -> float:
     Raises:
         SettingsError: it is not a span of time, or not longer than nothing.
     """
-    parts = re.findall(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
-    spelled = re.fullmatch(r"(?:\d+(?:\.\d+)?\s*[a-z]*\s*)+", text.strip().lower())
-    if not spelled or any(unit not in UNITS for _, unit in parts):
+    parts = PART.findall(text.lower())
+    left = PART.sub("", text.lower()).strip()
+    if left or not parts or any(unit not in UNITS for _, unit in parts):
         raise SettingsError(f"{text!r} is no span of time: write 3s, 15m, 1h or a number of seconds.")
     total = sum(float(number) * UNITS[unit] for number, unit in parts)
     if total <= 0:
         raise SettingsError(f"{text!r} is no time at all: write 3s, 15m, 1h or a number of seconds.")
+    if total > LONGEST:
+        raise SettingsError(f"{text!r} is longer than a year: write 3s, 15m, 1h or a number of seconds.")
     return total
 
 

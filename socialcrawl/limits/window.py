@@ -6,7 +6,9 @@ between our sending and the reply, and requests in flight may fall on either sid
 - the first request of a window (and the first after a restart) flies alone, with nothing else in flight;
 - our own end is counted from the *arrival* of its reply, the latest moment at which the server can have begun;
 - the headers of a reply that flew alone are the truth about what is used; all others may only make things stricter:
-  fewer requests left, a smaller k, a later end.
+  fewer requests left, a smaller k, a later end;
+- a reply that arrives when the server's window may already be over is *late*: it may belong to the server's next
+  window. It says nothing about the end of ours, and it counts in our next one until headers tell.
 """
 
 from socialcrawl.model import Limit
@@ -26,6 +28,9 @@ class FixedWindow:
         self.alone = False  # the request in flight is the first of its window
         self.sounding = False  # what is used is uncertain: the next request flies alone, whatever `end` says
         self.closed_until = 0.0
+        self.left = 0.0  # when the request that flew alone left: the server's window began no earlier, if it opened it
+        self.early = 0.0  # the earliest instant at which the server's window can end
+        self.late = 0  # replies that arrived after `early`
 
     def when(self, now: float) -> float:
         """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
@@ -39,8 +44,11 @@ class FixedWindow:
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
         if self.sounding or self._is_over(now):
-            self.used = 0 if self._is_over(now) and not self.sounding else self.used
-            self.alone, self.sounding, self.end = True, False, None
+            if not self.sounding:
+                self.used = self.late
+                self.early = now + self.d
+            self.early = max(self.early, now)
+            self.alone, self.sounding, self.end, self.left, self.late = True, False, None, now, 0
         self.used += 1
         self.flying += 1
 
@@ -60,14 +68,15 @@ class FixedWindow:
             return
         if alone:
             self.end = at + self.d
-        if limit is None or date is None or self.end is None:
+        late = not alone and at >= self.early
+        self.late += late
+        if limit is None or self.end is None:
             return
         spent = limit.most - limit.left
         self.k = min(self.k, limit.most) if limit.most > 0 else self.k
         self.used = spent if alone else max(self.used, spent)
-        theirs = at + (limit.resets - date)
-        if theirs > self.end + ROUNDING or (alone and spent > 1 and theirs + ROUNDING < self.end):
-            self.end = theirs + ROUNDING
+        if date is not None and not late:
+            self._end(limit.resets - date, spent, at, alone=alone)
 
     def close(self, until: float) -> None:
         """Send nothing before `until` (a 429, a back-off); what leaves then flies alone."""
@@ -77,6 +86,14 @@ class FixedWindow:
     def sound(self) -> None:
         """Forget what was in flight (a restart): the next request flies alone and its headers tell."""
         self.flying, self.alone, self.sounding = 0, False, True
+
+    def _end(self, rest: float, spent: int, at: float, *, alone: bool) -> None:
+        """Take in that the server's window ended about `rest` seconds after its reply was sent."""
+        assert self.end is not None
+        if alone:
+            self.early = self.left + (self.d if spent == 1 else rest - ROUNDING)
+        if at + rest > self.end + ROUNDING or (alone and spent > 1 and at + rest + ROUNDING < self.end):
+            self.end = at + rest + ROUNDING
 
     def _is_over(self, now: float) -> bool:
         return self.end is None or now >= self.end

@@ -82,7 +82,9 @@ def _without(
     for u in directions:
         norm = sum(part * part for part in u)
         wall = trace << 60
-        gram = [[norm * g + wall * a * b for g, b in zip(line, u, strict=True)] for line, a in zip(gram, u, strict=True)]
+        gram = [
+            [norm * g + wall * a * b for g, b in zip(line, u, strict=True)] for line, a in zip(gram, u, strict=True)
+        ]
         right, trace = [norm * value for value in right], norm * trace
     return gram, right
 

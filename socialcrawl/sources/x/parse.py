@@ -1,7 +1,7 @@
 """X's JSON as a Page: posts with their occurrences of the topic, whom they mention, profiles, who is missing. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -14,6 +14,18 @@ References = tuple[str | None, str | None, str | None]
 
 KINDS = {"replied_to": 0, "retweeted": 1, "reposted": 1, "quoted": 2}
 NOTHING: Json = {}
+
+Types = frozenset[type]
+TEXT: Types = frozenset({str})
+TEXT_OR_NONE: Types = frozenset({str, type(None)})
+COUNT: Types = frozenset({int, type(None)})
+FLAG: Types = frozenset({bool, type(None)})
+LARGEST = 2**63 - 1  # that a database can hold
+POST_TYPES = (TEXT, TEXT, TEXT_OR_NONE, TEXT, *[TEXT_OR_NONE] * 7, *[COUNT] * 6, TEXT_OR_NONE)
+ACCOUNT_TYPES = (TEXT, TEXT, *[TEXT_OR_NONE] * 3, *[COUNT] * 4, FLAG, FLAG, TEXT_OR_NONE)
+
+made = tuple.__new__  # a NamedTuple at a third of the price of its own constructor
+Row = TypeVar("Row", PostRow, AccountRow)
 
 
 class FieldsMissingError(Exception):
@@ -44,21 +56,22 @@ def posts_page(
         note = post.get(words.note) or NOTHING
         references = _references(post.get(words.references))
         rows.append(_post(post, note, references, words, author, keep=keep))
-        mentions += [Mention(index, who, kind) for who, kind in _mentioned(post, note, references)]
+        mentions += [made(Mention, (index, who, kind)) for who, kind in _mentioned(post, note, references)]
+    _checked(rows, POST_TYPES)
     authors = () if author else tuple(dict.fromkeys(Who(row.author, None) for row in rows))
     users = (payload.get("includes") or NOTHING).get("users") or ()
     return Page(
         posts=rows,
         hits=[count(row.text) for row in rows],
         mentions=mentions,
-        accounts=[_account(user, words) for user in users],
+        accounts=_checked([_account(user, words) for user in users], ACCOUNT_TYPES),
         answered=authors,
     )
 
 
 def users_page(payload: Json, words: Vocabulary) -> Page:
     """A page of profiles: accounts found, and those missing with their reason (a protected one is both)."""
-    accounts = [_account(user, words) for user in payload.get("data") or ()]
+    accounts = _checked([_account(user, words) for user in payload.get("data") or ()], ACCOUNT_TYPES)
     hidden = [(Who(row.id, row.username), "protected") for row in accounts if row.protected]
     return Page(
         accounts=accounts,
@@ -71,12 +84,30 @@ def missing(errors: Iterable[Json]) -> list[tuple[Who, str]]:
     """The users whom partial errors call missing, with the reason; errors of `includes` and of posts are none."""
     found = []
     for error in errors:
-        if error.get("resource_type") != "user" or error.get("section") == "includes":
+        if not _is_of_user(error):
             continue
-        value = str(error.get("resource_id") or error.get("value") or "")
-        by_name = str(error.get("parameter", "")).startswith("username")
-        found.append((Who(None, value) if by_name else Who(value, None), _reason(error)))
+        value = error.get("resource_id") or error.get("value")
+        if isinstance(value, str):
+            by_name = str(error.get("parameter", "")).startswith("username")
+            found.append((Who(None, value) if by_name else Who(value, None), _reason(error)))
     return found
+
+
+def gone(errors: Iterable[Json]) -> str | None:
+    """Why a timeline cannot be read, from the first of its errors that says so; None if none does."""
+    return next((_reason(error) for error in errors if _is_of_user(error)), None)
+
+
+def cursor(payload: Json) -> str | None:
+    """Where the next page begins; None at the end."""
+    token = (payload.get("meta") or NOTHING).get("next_token")
+    if token is not None and not isinstance(token, str):
+        raise TypeError("next_token is no text")
+    return token or None
+
+
+def _is_of_user(error: Json) -> bool:
+    return error.get("resource_type") == "user" and error.get("section") != "includes"
 
 
 def _reason(error: Json) -> str:
@@ -94,17 +125,14 @@ def _post(
 ) -> PostRow:
     metrics = post.get("public_metrics") or NOTHING
     entities = note.get("entities") or post.get("entities") or NOTHING
-    reply_to, repost_of, quote_of = references
-    return PostRow(
+    values = (
         post["id"],
         author or post["author_id"],
         post.get("created_at"),
         note.get("text") or post.get("text") or "",
         post.get("lang"),
         post.get("conversation_id"),
-        reply_to,
-        repost_of,
-        quote_of,
+        *references,
         _listed([tag["tag"] for tag in tags]) if (tags := entities.get("hashtags")) else None,
         _listed([url.get("expanded_url") or url.get("url") for url in urls])
         if (urls := entities.get("urls"))
@@ -117,6 +145,7 @@ def _post(
         metrics.get("impression_count"),
         orjson.dumps(post).decode() if keep else None,
     )
+    return made(PostRow, values)
 
 
 def _references(given: Sequence[Json] | None) -> References:
@@ -148,12 +177,29 @@ def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who
     kind = "repost" if references[1] is not None or post.get("text", "").startswith("RT @") else "mention"
     for mention in named:
         key, username = mention.get("id"), mention.get("username")
+        if type(key) not in TEXT_OR_NONE or type(username) not in TEXT_OR_NONE:
+            raise TypeError("the id or the name of a mention is no text")
         if (known := key or (username or "").lower()) and known not in kinds:
-            kinds[known] = (Who(key, username), kind)
+            kinds[known] = (made(Who, (key, username)), kind)
             kind = "mention"  # only the first name of a repost is the one reposted
     if reply_to:
+        if type(reply_to) is not str:
+            raise TypeError("in_reply_to_user_id is no text")
         kinds[reply_to] = (kinds[reply_to][0] if reply_to in kinds else Who(reply_to, None), "reply")
     return list(kinds.values())
+
+
+def _checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:
+    """The rows themselves.
+
+    Raises:
+        TypeError: a value is of a type that X never sends there and that a store may not hold.
+    """
+    for place, (column, expected) in enumerate(zip(zip(*rows, strict=True), types, strict=False)):
+        found = set(map(type, column))
+        if not found <= expected or (int in found and max(filter(None, column), default=0) > LARGEST):
+            raise TypeError(f"{rows[0]._fields[place]} is no {'text' if str in expected else 'number or truth value'}")
+    return rows
 
 
 def _account(user: Json, words: Vocabulary) -> AccountRow:

@@ -2,6 +2,8 @@
 
 import ipaddress
 import logging
+import re
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +13,14 @@ import orjson
 import requests
 import tweepy
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.sources.x import classify, parse
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
+TIMELINE, LOOK_UPS = "/2/users/:id/tweets", ("/2/users", "/2/users/by")
 TWEEPY_HOST = "https://api.twitter.com"  # tweepy names it in its code; the adapter puts the real base URL in its place
 
 
@@ -25,6 +29,7 @@ class Redirect(HTTPAdapter):
 
     def __init__(self, base: str, timeout: tuple[float, float]) -> None:
         self.base, self.timeout = urlsplit(base), timeout
+        self.latest = threading.local()  # each thread's last response, for errors that tweepy cannot read
         super().__init__(pool_maxsize=32)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
@@ -33,7 +38,8 @@ class Redirect(HTTPAdapter):
         path = self.base.path.rstrip("/") + asked.path
         request.url = urlunsplit((self.base.scheme, self.base.netloc, path, asked.query, ""))
         kwargs["timeout"] = self.timeout
-        return super().send(request, *args, **kwargs)
+        response = self.latest.response = super().send(request, *args, **kwargs)
+        return response
 
 
 def client(token: str, base: str, timeout: tuple[float, float] = (10.0, 30.0)) -> tweepy.Client:
@@ -44,10 +50,11 @@ def client(token: str, base: str, timeout: tuple[float, float] = (10.0, 30.0)) -
         base: scheme and host, such as https://api.x.com or the URL of the mock.
         timeout: seconds to connect, and between two bytes of an answer.
     """
-    logging.getLogger("tweepy").setLevel(logging.INFO)  # at DEBUG tweepy logs the bearer token
+    logging.getLogger("tweepy.client").addFilter(_without_token)  # at DEBUG tweepy logs the bearer token
     made = tweepy.Client(token, return_type=requests.Response, wait_on_rate_limit=False)
     made.session.mount(TWEEPY_HOST, Redirect(base, timeout))
     made.session.trust_env = not is_loopback(base)  # no proxy stands between this machine and itself
+    made.session.max_redirects = 0  # the token goes where the campaign says, and nowhere else
     return made
 
 
@@ -86,23 +93,30 @@ class XWire:
         try:
             response = _get(self.clients[grant.credential], request)
         except requests.Timeout:
-            return Reply("broken", self.now(), why="the server did not answer in time")
-        except (requests.RequestException, OSError) as error:
-            return Reply("broken", self.now(), why=f"the connection failed ({type(error).__name__})")
+            return Reply("broken", self.now(), why="the server did not answer in time: is it up, is timeout too short?")
+        except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+            why = f"the connection failed ({type(error).__name__}): is the network up, and base_url right?"
+            return Reply("broken", self.now(), why=why)
         at = self.now()
         try:
             body = orjson.loads(response.content)
         except orjson.JSONDecodeError:
             body = None
         known, date = classify.limits(response.headers), classify.date(response.headers)
-        kind, why = classify.kind(response.status_code, body, known, date)
+        if date is None and response.status_code == 429:
+            date = at  # without the server's clock, the reset is read by ours
+        kind, why = classify.kind(response.status_code, body, known, at if date is None else date)
         reply = Reply(kind, at, status=response.status_code, date=date, limits=known, why=why)
         return self._read(request, reply, body) if kind in ("ok", "missing") else reply
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows, cursor and cost."""
+        if bare.kind == "missing" and not _of_user(request, body):
+            why = f"the server does not know this endpoint (404: {bare.why}): is base_url right?"
+            return Reply("refused", bare.at, status=bare.status, date=bare.date, limits=bare.limits, why=why)
         try:
-            page = self._page(request, body if bare.kind == "ok" else {"errors": [_gone(request)]})
+            page = self._page(request, body if bare.kind == "ok" else {"errors": _gone(request)})
+            cursor = parse.cursor(body)
         except parse.FieldsMissingError as error:
             why = (
                 f"X did not send the fields that were asked for ({', '.join(error.args[0])}): it may no longer speak "
@@ -117,7 +131,7 @@ class XWire:
             "missing" if nothing else "ok",
             bare.at,
             rows=page,
-            cursor=(body.get("meta") or {}).get("next_token") if isinstance(body, dict) else None,
+            cursor=cursor,
             cost=self.policy.price("post", len(page.posts)) + self.policy.price("user", len(page.accounts)),
             status=bare.status,
             date=bare.date,
@@ -125,29 +139,48 @@ class XWire:
         )
 
     def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
-        if request.endpoint in ("/2/users", "/2/users/by"):
+        if request.endpoint in LOOK_UPS:
             return parse.users_page(body, self.words)
         author = request.params.get("id")
         page = parse.posts_page(body, self.words, self.count, keep=self.keep, author=author)
-        if author and not page.posts and (gone := parse.missing(body.get("errors") or ())):
-            return Page(missing=[(Who(author, None), gone[0][1])])
+        if author and not page.posts and (reason := parse.gone(body.get("errors") or ())):
+            return Page(missing=[(Who(author, None), reason)])
         return page
 
 
 def _get(made: tweepy.Client, request: Request) -> requests.Response:
     params = dict(request.params)
     route = request.endpoint.replace(":id", params.pop("id", ""))
+    latest = made.session.get_adapter(TWEEPY_HOST).latest
+    latest.response = None
     try:
         answer: requests.Response = made.request("GET", route, params=params)
+    except requests.RequestException:
+        raise
     except tweepy.HTTPException as error:
-        failed: requests.Response = error.response
-        return failed
-    except AttributeError as error:  # tweepy reads an error's body as an object, whatever it is
-        raise requests.RequestException("the error's body is not an object") from error
+        answer = error.response
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        # tweepy trusts the body and the reset of an error to have their usual shape; the response is there all the same
+        if latest.response is None:
+            raise
+        answer = latest.response
     return answer
 
 
-def _gone(request: Request) -> Mapping[str, str]:
-    """The partial error that a 404 stands for."""
-    name = next((key for key in ("usernames", "ids", "id") if key in request.params), "id")
-    return {"resource_type": "user", "parameter": name, "resource_id": request.params.get(name, ""), "type": "gone"}
+def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
+    """Whether a 404 speaks of the users who were asked for; else it is the address that is wrong."""
+    said = str(problem.get("type", "")).endswith("resource-not-found")
+    return request.endpoint == TIMELINE or (said and request.endpoint in LOOK_UPS)
+
+
+def _gone(request: Request) -> list[Mapping[str, str]]:
+    """The partial errors that a 404 stands for."""
+    name = next(key for key in ("usernames", "ids", "id") if key in request.params)
+    return [
+        {"resource_type": "user", "parameter": name, "resource_id": value} for value in request.params[name].split(",")
+    ]
+
+
+def _without_token(record: logging.LogRecord) -> bool:
+    record.msg = re.sub(r"Bearer [^'\"\s]+", "Bearer (kept secret)", str(record.msg))
+    return True

@@ -1,0 +1,82 @@
+"""What the tests of the X source and of whole campaigns share: posts, settings, a run, and what it left behind."""
+
+import os
+import sqlite3
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from socialcrawl.apps.screen import View
+from socialcrawl.build import build
+from socialcrawl.lab.generate import generate, topics, write
+from socialcrawl.lab.posts import Posts, read_posts
+from socialcrawl.model import Stop
+from socialcrawl.run import run
+from socialcrawl.settings import Settings, checked
+
+TOKEN_ENV, TOKEN = "SOCIALCRAWL_TEST_TOKEN", "AAAA-the-token-that-nobody-may-see"
+os.environ[TOKEN_ENV] = TOKEN
+TOPIC = next(iter(topics().values()))
+SHARED = Path(os.environ.get("SOCIALCRAWL_SHARED", ""))
+needs_shared = pytest.mark.skipif(
+    not os.environ.get("SOCIALCRAWL_SHARED"), reason="SOCIALCRAWL_SHARED does not say where the recorded samples are"
+)
+
+
+@lru_cache
+def posts_file(users: int = 300, seed: int = 1, posts_per_user: float = 12.0) -> Path:
+    path = Path(tempfile.mkdtemp(prefix="socialcrawl-tests-")) / "posts.parquet"
+    write(path, generate(users, seed, posts_per_user=posts_per_user))
+    return path
+
+
+@lru_cache
+def posts(users: int = 300, seed: int = 1, posts_per_user: float = 12.0) -> Posts:
+    return read_posts(posts_file(users, seed, posts_per_user))
+
+
+def campaign_of(url: str | None, database: Path, **sections) -> Settings:
+    """Settings against the mock at `url`; sections are merged into the defaults of these tests."""
+    given = {
+        "name": "campaign",
+        "database": database,
+        "topic": {"keywords": [TOPIC]},
+        "seeds": {"most": 10},
+        "crawl": {"estimator": "nh-ne-sum", "steps": 40},
+        "source": {"token_env": TOKEN_ENV, "base_url": url, "pages_per_user": 32, "timeout": 10.0},
+        "limits": {"k": 100_000, "d": 60.0, "pause": 0.01},
+    }
+    for name, values in sections.items():
+        given[name] = {**given.get(name, {}), **values} if isinstance(values, dict) else values
+    return checked(given, "test")
+
+
+def crawl(settings: Settings, view: View | None = None):
+    """The reason why a campaign ended, and its planner."""
+    campaign = build(settings, view or View())
+    try:
+        reason = run(campaign.parts, size=settings.crawl.refresh_rate)
+        campaign.parts.pool.shutdown()
+    finally:
+        campaign.close()
+    assert isinstance(reason, Stop)
+    return reason, campaign.planner
+
+
+def rows(database: Path, query: str, *parameters):
+    connection = sqlite3.connect(database)
+    try:
+        return connection.execute(query, parameters).fetchall()
+    finally:
+        connection.close()
+
+
+def sequence(database: Path):
+    """The picks of a campaign as anybody would name them: act and username (or the query's number), in order."""
+    return rows(
+        database,
+        "select p.act, coalesce(lower(a.username), p.node), p.score from pick p left join account a using (node) "
+        "order by p.n",
+    )

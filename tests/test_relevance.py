@@ -1,0 +1,219 @@
+"""What counts as an occurrence of a topic, and how the topic is searched for."""
+
+import itertools
+import math
+import re
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.relevance import Topic, fold, worth
+
+
+@pytest.mark.parametrize(("x", "f"), [(-3, 0.0), (0, 0.0), (1, 1.0), (2, 1 + math.log(2)), (3000, 1 + math.log(3000))])
+def test_worth_is_one_plus_the_natural_logarithm_and_nothing_for_none(x, f):
+    assert worth(x) == f
+    assert type(worth(x)) is float
+
+
+CASES = [
+    # keyword, text, occurrences
+    ("kernel", "Kernel KERNEL kernel.", 3),
+    ("kernel", "kernels microkernel kernel_x kernel2 2kernel", 0),
+    ("kernel", "(kernel) kernel-panic, #kernel @kernel 'kernel' kernel/kernel", 7),
+    ("kernel", "", 0),
+    ("kern*", "kern kernel kernels Kernel_x akern", 4),
+    ("kern*", "popkern kern", 1),
+    ("kernel panic", "kernel panic, kernel\n\tpanic, kernel\u00a0panic kernel \u3000 panic", 4),
+    ("kernel panic", "kernelpanic kernel-panic kernel, panic kernel panics", 0),
+    ("kernel  panic", "kernel panic", 1),
+    ("new york ci*", "new york city new  york\ncircle new york", 2),
+    ("c++", "c++ C++, (c++) c++11 objc++", 3),
+    (".net", ".NET asp.net .nets", 1),
+    ("#kernel", "#kernel #Kernel #kernels x#kernel", 2),
+    ("@name", "@name: hi @NAME me@name.org @names", 2),
+    ("don't", "don't DON\u2019T don't dont", 3),
+    ("*", "", None),
+    ("straße", "STRASSE Straße straße STRA\u1e9eE strassen", 4),
+    ("caf\u00e9", "cafe\u0301 CAFE\u0301 caf\u00e9 cafe", 3),
+    ("cafe\u0301", "caf\u00e9 CAF\u00c9", 2),
+    ("cafe", "cafe\u0301", 0),
+    ("\u0390", "\u03aa\u0301 \u0399\u0308\u0301 \u03ca\u0301", 3),  # iota with two accents: case folding takes it apart
+    ("istanbul", "Istanbul ISTANBUL \u0130stanbul \u0130STANBUL \u0131stanbul", 5),
+    ("\u0130stanbul", "istanbul \u0130STANBUL", 2),
+    ("ядро", "Ядро ЯДРО ядро, ядром", 3),
+    ("ядр*", "ядро ядром ЯДРА", 3),
+    ("ὀδυσσεύς", "ὈΔΥΣΣΕΎΣ Ὀδυσσεύς ὀδυσσεύσ", 3),
+    ("ﬁle", "file FILE ﬁle", 3),
+    ("内核", "我的内核崩溃了,内核", 2),
+    ("内核", "内 核", 0),
+    ("linux", "我用Linux系统 linuxの linux, яlinux", 3),
+    ("人々", "人々が", 1),
+    ("カーネル", "このカーネルは ｶｰﾈﾙ", 2),
+    ("กิน", "ฉันกินข้าวกิน", 2),
+    ("हिन्द", "हिन्दी हिन्द", 1),
+    ("हिन्दी", "हिन्दी हिन्दीमें", 1),
+    ("🐧", "linux🐧 🐧🐧!", 3),
+    ("a.c", "abc a.c", 1),
+    ("[x]", "x [x] [X]", 2),
+]
+
+
+@pytest.mark.parametrize(("keyword", "text", "occurrences"), [case for case in CASES if case[2] is not None])
+def test_a_keyword_is_counted_as_a_person_would(keyword, text, occurrences):
+    assert Topic([keyword]).count(text) == occurrences
+
+
+@pytest.mark.parametrize(
+    ("keywords", "text", "occurrences"),
+    [
+        (["new york", "new york city"], "New York City", 1),
+        (["new york city", "new york", "york"], "new york city, new york, york", 3),
+        (["kernel", "kernel*", "KERNEL"], "kernel kernels", 2),
+        (["aa"], "aa aa aaaa", 2),
+        (["a b", "b c"], "a b c", 1),  # what is used up is used up
+        (["kernel", "kernel-x*", "x1"], "kernel-x1", 1),  # the longer keyword, not the longer expression
+        (["中", "中国"], "中国中", 2),
+    ],
+)
+def test_keywords_that_overlap_count_once_and_the_longer_one_first(keywords, text, occurrences):
+    assert Topic(keywords).count(text) == Topic(keywords[::-1]).count(text) == occurrences
+
+
+@pytest.mark.parametrize(
+    ("patterns", "text", "occurrences"),
+    [
+        ([r"kernels?"], "Kernel kernels", 2),
+        ([r"K\w+"], "kernel", 1),
+        ([r"(foo|bar)(baz)?"], "foo barbaz foobaz", 3),
+        ([r"v\d+\.\d+", "panic"], "v2.6 PANIC v3.10", 3),
+        ([r"\bkernel\b|", "x"], "", None),
+        ([r"\b"], "two words", 0),  # an empty match is no occurrence
+        ([r"x*y"], "xxy y", 2),
+    ],
+)
+def test_regular_expressions_see_the_folded_text(patterns, text, occurrences):
+    if occurrences is None:
+        with pytest.raises(SettingsError, match="matches the empty text"):
+            Topic((), patterns)
+    else:
+        assert Topic((), patterns).count(text) == occurrences
+
+
+def test_keywords_and_regular_expressions_are_counted_in_one_pass():
+    assert Topic(["kernel panic"], [r"kernel|panic"]).count("Kernel Panic, kernel or panic") == 3
+
+
+@pytest.mark.parametrize(
+    ("keywords", "patterns", "says"),
+    [
+        ([], [], "no keywords"),
+        (["kernel", ""], [], "'' is empty"),
+        (["  "], [], "is empty"),
+        (["*"], [], "is empty"),
+        ("kernel", [], "is a list"),
+        ([], "kernel", "is a list"),
+        ([], ["(unclosed"], "'(unclosed' is not valid"),
+        ([], ["a", "(?x)b"], "is not valid"),  # settings for the whole expression, in the middle of it
+        ([], ["a)|(b"], "is not valid"),
+        ([], ["x*"], "matches the empty text"),
+        ([], [r"(a)\1"], "refers to groups"),
+        ([], [r"(?P<name>a)"], "names or refers to groups"),
+        ([], [r"(a)?(?(1)b|c)"], "refers to groups"),
+    ],
+)
+def test_what_cannot_be_a_topic_is_said_in_words(keywords, patterns, says):
+    with pytest.raises(SettingsError, match=re.escape(says)):
+        Topic(keywords, patterns)
+
+
+WORDS = ["kernel", "Kernel", "kernels", "panic", "PANIC", "a", "straße", "STRASSE", "ядро", "x_y", "don't", "c++"]
+PARTS = [" ", "\n", "\t ", ", ", ". ", " - ", "! ", " (", ") ", "\u00a0", "; "]
+
+
+@given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(PARTS)), max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_counting_agrees_with_an_oracle_that_cuts_at_separators(pieces):
+    text = "".join(word + part for word, part in pieces)
+    words = [word.casefold() for word in re.split(r"[\s,.;!()-]+", text)]
+    for keyword in ("kernel", "panic", "strasse", "ядро", "x_y", "a", "don't", "c++"):
+        assert Topic([keyword]).count(text) == words.count(keyword)
+    assert Topic(["kern*"]).count(text) == sum(word.startswith("kern") for word in words)
+    assert Topic(["kernel", "panic", "kernel*"]).count(text) == sum(w.startswith(("kernel", "panic")) for w in words)
+    follows = itertools.pairwise(pieces)
+    phrases = sum((a.lower(), b.lower()) == ("kernel", "panic") and part.isspace() for (a, part), (b, _) in follows)
+    assert Topic(["kernel panic"]).count(text) == phrases
+
+
+@given(st.text(max_size=20), st.text(max_size=5), st.text(max_size=5))
+@settings(max_examples=300, deadline=None)
+def test_a_text_and_its_composed_decomposed_and_upper_case_forms_count_alike(keyword, before, after):
+    if not fold(keyword.removesuffix("*")).split():
+        return
+    counts = set()
+    for form in ("NFC", "NFD"):
+        text = unicodedata.normalize(form, f"{before} {keyword.rstrip('*')} {after}")
+        word = unicodedata.normalize(form, keyword)
+        counts |= {Topic([word]).count(text), Topic([keyword]).count(text), Topic([keyword.casefold()]).count(text)}
+    assert len(counts) == 1
+
+
+@given(st.text(alphabet="a*(+)[]{}.?\\|^$ #-", max_size=12).filter(lambda word: word.removesuffix("*").split()))
+@settings(deadline=None)
+def test_a_keyword_is_never_read_as_an_expression(keyword):
+    stem = keyword.removesuffix("*")
+    assert Topic([keyword]).count(f" {stem} ") == 1
+    assert Topic([keyword]).count("zzz") == 0
+
+
+def test_searches_quote_what_is_not_one_word_and_join_with_or():
+    topic = Topic(["kernel", "kernel panic", "modul*", "c++", "#linux", 'say "hi"', "OR", "内核"], [r"v\d+"])
+    assert topic.searches() == ['kernel OR "kernel panic" OR modul OR "c++" OR "#linux" OR "say hi" OR "OR" OR 内核']
+
+
+def test_searches_ask_nothing_twice_and_nothing_empty():
+    assert Topic(["modul", "modul*", '"']).searches() == ["modul"]
+    assert Topic((), ["kernel"]).searches() == []
+
+
+@given(st.lists(st.text(alphabet="abc +", min_size=1, max_size=30).filter(str.strip), min_size=1), st.integers(20, 80))
+@settings(deadline=None)
+def test_searches_name_every_keyword_in_queries_that_are_short_enough(keywords, longest):
+    queries = Topic(keywords).searches(longest)
+    assert all(0 < len(query) <= longest for query in queries)
+    terms = [term.strip('"') for query in queries for term in query.split(" OR ")]
+    plain = dict.fromkeys(" ".join(keyword.split()) for keyword in keywords)
+    assert len(terms) == len(set(terms))
+    assert all(any(word.startswith(term) for term in terms) for word in plain if len(word.split()[0]) <= longest - 2)
+    if max(map(len, plain)) <= longest - 2:
+        assert terms == list(plain)
+    assert all(len(a) + 4 + len(b.split(" OR ")[0]) > longest for a, b in itertools.pairwise(queries))
+
+
+def test_queries_break_at_exactly_512_characters():
+    assert Topic(["a" * 254, "b" * 254]).searches() == ["a" * 254 + " OR " + "b" * 254]
+    assert Topic(["a" * 254, "b" * 255]).searches() == ["a" * 254, "b" * 255]
+
+
+def test_a_keyword_longer_than_a_query_is_searched_by_its_first_words_or_not_at_all():
+    phrase = " ".join(["kernel"] * 100)
+    (query,) = Topic([phrase]).searches()
+    assert query == '"' + " ".join(["kernel"] * 73) + '"'
+    assert Topic(["x" * 513, "kernel"]).searches() == ["kernel"]
+
+
+def test_counting_takes_time_in_proportion_to_the_text():
+    topic = Topic(["a b c", "a a a b", "aaaa*", "aa aa", "x" * 50])
+
+    def seconds(text):
+        start = time.perf_counter()
+        topic.count(text)
+        return time.perf_counter() - start
+
+    for unit in ("a ", "a", "a" + " " * 50, "x" * 49 + " "):
+        small, large = (min(seconds(unit * (times * 4_000 // len(unit))) for _ in range(3)) for times in (1, 20))
+        assert large < 60 * small + 0.01
