@@ -34,6 +34,7 @@ class Graph:
         self._open = np.zeros(1024, bool)  # in the frontier
         self._fetched = np.zeros(1024, bool)
         self._out: dict[int, Rows] = {}
+        self._merged = False  # two nodes may share a row
 
     def frontier(self) -> Rows:
         """Rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
@@ -64,7 +65,7 @@ class Graph:
 
     def seed(self, node: Node) -> None:
         """Make `node` known as a seed: at distance 0, and never in the frontier."""
-        row = int(self._discover(np.array([node], np.int64))[0])
+        row = self._known(node)
         self._features[DEPTH, row] = 0.0
         self._close(row)
         self._relax(row)
@@ -83,17 +84,34 @@ class Graph:
             raise ValueError(f"node {node}: values and weights are finite and not negative")
         if len(np.unique(targets)) < len(targets):
             raise ValueError(f"node {node}: a link is given once, with its total weight")
-        row = int(self._discover(np.array([node], np.int64))[0])
+        row = self._known(node)
         self._close(row)
         self._fetched[row] = True
         rows = self._discover(targets)
+        if self._merged:
+            rows, alpha = _summed(rows, alpha)
         self._out[row] = rows
         self._reach(rows, value, alpha)
         self._relax(row)
 
     def drop(self, node: Node) -> None:
         """Close a node that cannot be fetched: it leaves the frontier and brings no links."""
-        self._close(int(self._discover(np.array([node], np.int64))[0]))
+        self._close(self._known(node))
+
+    def merge(self, alias: Node, node: Node) -> None:
+        """Take `alias`, which could not be fetched under that name, for `node`: its known in-links are links to `node`.
+
+        Somebody who linked to both counts as two links, as he was seen.
+        """
+        left, row = int(self._row_of[alias]), self._known(node)
+        self._row_of[alias] = row
+        self._close(left)
+        mine, other = self._features[:, row], self._features[:, left]
+        mine[DEPTH] = min(mine[DEPTH], other[DEPTH])
+        for name, place in zip(COLUMNS[LINKS:], range(LINKS, len(COLUMNS)), strict=True):
+            mine[place] = max(mine[place], other[place]) if name.endswith("_max") else mine[place] + other[place]
+        self._merged = True
+        self._relax(row)
 
     def set_open(self, node: Node, *, is_open: bool) -> None:
         """Put a known, unfetched node back into the frontier, or take it out for a while."""
@@ -123,6 +141,9 @@ class Graph:
             closer = rows[depth[rows] > depth[near] + 1.0]
             depth[closer] = depth[near] + 1.0
             queue.extend(closer[self._fetched[closer]].tolist())
+
+    def _known(self, node: Node) -> int:
+        return int(self._discover(np.array([node], np.int64))[0])
 
     def _discover(self, nodes: NDArray[np.int64]) -> Rows:
         """The rows of `nodes`; unknown ones get the next rows, in order, and enter the frontier."""
@@ -160,3 +181,11 @@ def _grown(old: NDArray[T], size: int, fill: int) -> NDArray[T]:
     new = np.full(max(size, 2 * len(old)), fill, old.dtype)
     new[: len(old)] = old
     return new
+
+
+def _summed(rows: Rows, alpha: NDArray[np.float64]) -> tuple[Rows, NDArray[np.float64]]:
+    """Each row once, in order of first appearance, with its total weight."""
+    total: dict[int, float] = {}
+    for row, weight in zip(rows.tolist(), alpha.tolist(), strict=True):
+        total[row] = total.get(row, 0.0) + weight
+    return np.array(list(total), np.int64), np.array(list(total.values()), np.float64)

@@ -190,7 +190,7 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
         h = AGGREGATES.get(rest[-1] if rest else "", sum)
         x = {v: features([(w, a) for _, to, w, a in known if to == v], h) for v in frontier}
         if family == "random":
-            scores = uniform(seed, "random estimator", n, len(frontier)).tolist()
+            scores = uniform(seed, "random estimator", n - len(seeds), len(frontier)).tolist()
         elif family == "bfs":
             scores = [1 / (far[v] + 1) for v in frontier]
         elif family == "nh":

@@ -166,3 +166,29 @@ def test_columns_are_float64_and_features_follow_their_names():
         "depth": np.inf, "links": 1, "n_sum": 1.5, "n_max": 1.5, "e_sum": 2, "e_max": 2, "ne_sum": 3, "ne_max": 3,
     }  # fmt: skip
     assert all(graph.column(name, graph.frontier()).dtype == np.float64 for name in (*COLUMNS, "n_avg", "ne_avg"))
+
+
+def test_a_node_that_turns_out_to_be_another_hands_over_its_links():
+    graph = Graph()
+    graph.seed(Node(0))
+    graph.add(Node(0), 2.0, np.array([1, 2]), np.array([1.0, 3.0]))
+    graph.add(Node(2), 1.0, np.array([1]), np.array([4.0]))
+    graph.drop(Node(1))  # asked under its old name ...
+    graph.merge(Node(1), Node(2))  # ... it is node 2, which was fetched already
+    row = graph.row(Node(1))
+    assert row == graph.row(Node(2))
+    assert not len(graph.frontier())
+    assert graph.features(row) == (1.0, 3.0, 2.0 + 2.0 + 1.0, 2.0, 3.0 + 1.0 + 4.0, 4.0, 6.0 + 2.0 + 4.0, 6.0)
+
+
+def test_a_node_that_turns_out_to_be_an_unknown_one_brings_it_into_the_frontier():
+    graph = Graph()
+    graph.seed(Node(0))
+    graph.add(Node(0), 2.0, np.array([1]), np.array([1.5]))
+    graph.drop(Node(1))
+    graph.merge(Node(1), Node(9))
+    assert [graph.node(row) for row in graph.frontier()] == [9]
+    assert graph.features(graph.row(Node(9))) == (1.0, 1.0, 2.0, 2.0, 1.5, 1.5, 3.0, 3.0)
+    graph.add(Node(9), 1.0, np.array([0, 3]), np.array([0.0, 0.0]))
+    graph.add(Node(3), 1.0, np.array([1, 9, 4]), np.array([1.0, 2.0, 0.0]))  # both names in one go: one link
+    assert graph.features(graph.row(Node(1)))[1:5] == (2.0, 3.0, 2.0, 4.5)

@@ -18,14 +18,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from socialcrawl.collect.estimators import Estimator
-from socialcrawl.collect.seeds import Seeds
+from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.collect.strategies import greedy
 from socialcrawl.graph import Graph
 from socialcrawl.model import Node, Outcome, Pick, Stop
 from socialcrawl.protocols import Batch, History
 
 REST = 20  # picks after which a node that failed for a while is offered again
-TRIES = 3  # times a node may fail before it counts as missing
 
 
 class Collect:
@@ -56,7 +55,7 @@ class Collect:
         rows = self.graph.frontier()
         if not len(rows):
             return self._late(left) or Stop("done", "the frontier is empty: every account in reach was asked")
-        scores = self.estimator.score(self.graph, rows, self.picks)
+        scores = self.estimator.score(self.graph, rows, self.taken)
         best = greedy(scores, left)
         return tuple(
             Pick(
@@ -99,6 +98,8 @@ class Collect:
                 self.estimator.learn(np.array([pick.x]), np.array([outcome.value]))
             return
         self.graph.drop(pick.node)
+        if outcome.missing.startswith(SAME):
+            self.graph.merge(pick.node, Node(int(outcome.missing.removeprefix(SAME))))
         if outcome.missing == "temporary":
             self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
             if self.failures[pick.node] < TRIES:

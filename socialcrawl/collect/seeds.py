@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterable
 
 from socialcrawl.model import Node, Outcome, Pick
 
+SAME = "same-as:"  # how an outcome says that its node is another one
+TRIES = 3  # times a node may fail before it counts as missing
+
 
 class Seeds:
     """The seeds of a campaign on their way: search -> resolve -> seed, each in the order given.
@@ -22,6 +25,7 @@ class Seeds:
         self.ready: list[Node] = []
         self.asked: dict[Node, None] = {}
         self.missing: dict[Node, str] = {}
+        self.failures: dict[Node, int] = {}
 
     def __contains__(self, node: object) -> bool:
         return node in self.asked
@@ -34,17 +38,21 @@ class Seeds:
         return "", []
 
     def absorb(self, pick: Pick, outcome: Outcome) -> None:
-        """Learn from a search or a look-up; one that failed for a while stays in line."""
+        """Learn from a search or a look-up; one that failed for a while stays in line, up to TRIES times."""
         if outcome.missing == "temporary":
-            return
+            self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
+            if self.failures[pick.node] < TRIES:
+                return
         if pick.act == "search":
             self.queries.remove(pick.node)
+            if outcome.missing:
+                self.missing[pick.node] = outcome.missing
             self._take_authors([Node(int(node)) for node in outcome.targets])
             return
         self.unresolved.remove(pick.node)
         node = pick.node
-        if outcome.missing and outcome.missing.startswith("same-as:"):
-            node = Node(int(outcome.missing.removeprefix("same-as:")))
+        if outcome.missing and outcome.missing.startswith(SAME):
+            node = Node(int(outcome.missing.removeprefix(SAME)))
         elif outcome.missing:
             self.missing[node] = outcome.missing
             return
@@ -70,7 +78,7 @@ class Seeds:
         if self.missing:
             reasons = ", ".join(sorted(set(self.missing.values())))
             return (
-                f"none of the {len(self.missing)} seeds can be read ({reasons}): "
+                f"none of the {len(self.missing)} seeds and searches can be read ({reasons}): "
                 "check the usernames, or let the keywords find seeds (search = true)"
             )
         return (

@@ -8,7 +8,7 @@ from socialcrawl.graph import Graph, Rows
 
 
 class Random:
-    """A uniform draw from the frontier, fresh at every pick (Estimator 1), keyed by (seed, pick)."""
+    """A uniform draw from the frontier, fresh at every pick (Estimator 1), keyed by (seed, step)."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -8,19 +8,17 @@ from socialcrawl.graph import Graph, Rows
 
 
 class Hybrid:
-    """`start` for the first `switch_after` steps, then `then`; both learn from every step, from the first on."""
+    """`start` for the first `switch_after` steps, missing ones included, then `then`; both learn from the first on."""
 
     def __init__(self, start: Estimator, then: Estimator, switch_after: int = 1000) -> None:
         self.start, self.then, self.switch_after = start, then, switch_after
-        self.steps = 0
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """The scores of the estimator whose turn it is."""
-        turn = self.start if self.steps < self.switch_after else self.then
+        turn = self.start if n < self.switch_after else self.then
         return turn.score(graph, rows, n)
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-        """Teach both, and count the steps."""
-        self.steps += len(y)
+        """Teach both."""
         self.start.learn(x, y)
         self.then.learn(x, y)
