@@ -11,8 +11,8 @@ class SystemClock:
         self._stop = threading.Event()
 
     def now(self) -> float:
-        """Unix seconds."""
-        return time.time()
+        """Unix seconds, whole microseconds: as the store keeps them."""
+        return round(time.time(), 6)
 
     def sleep(self, until: float) -> None:
         """Wait until that instant, or until `interrupt`."""

@@ -41,7 +41,7 @@ class Parts:
 
 
 def run(parts: Parts, *, size: int = 1, patience: float = float("inf")) -> Wait | Stop:
-    """The reason a campaign ended or paused, after working through it.
+    """The reason a campaign ended or paused, after working through it. Going on takes parts made anew.
 
     Args:
         parts: what the run is made of.
@@ -129,7 +129,8 @@ class _Asking:
                 continue
             self.ready.append((talk, request))
             if isinstance(answer, Stop):
-                self.halt = answer
+                # What is in flight is reserved at its dearest: when it has landed there may be budget left.
+                self.halt = None if self.flying else answer
                 return None
             if earliest is None or answer.until < earliest.until:
                 earliest = answer
@@ -155,4 +156,5 @@ class _Asking:
         self.halt = Stop("interrupted", "interrupted; everything is saved, run again to go on")
         wait(self.flying, GRACE)
         self._land(None)
+        self.ready.extend((talk, grant.request) for talk, grant in self.flying.values())  # abandoned: to ask again
         self.flying.clear()

@@ -207,6 +207,6 @@ def _is_address(url: str) -> bool:
     except ValueError:
         return False
     # Two programs read such an address: what they could take for different hosts is refused.
-    host = re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-f:.]+", parts.hostname or "", re.ASCII)
+    host = re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-f:.]*:[0-9a-f:.]*", parts.hostname or "", re.ASCII)
     plain = url.isprintable() and not re.search(r"[\\@?#\s]", url)
     return bool(known and host and plain and parts.scheme in ("http", "https"))

@@ -1,6 +1,8 @@
 """What the tests of the X source and of whole campaigns share: posts, settings, a run, and what it left behind."""
 
+import atexit
 import os
+import shutil
 import sqlite3
 import tempfile
 from functools import lru_cache
@@ -25,10 +27,17 @@ needs_shared = pytest.mark.skipif(
 )
 
 
+def scratch() -> Path:
+    """A folder that goes away with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="socialcrawl-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 @lru_cache
 def posts_file(users: int = 300, seed: int = 1, posts_per_user: float = 12.0) -> Path:
-    path = Path(tempfile.mkdtemp(prefix="socialcrawl-tests-")) / "posts.parquet"
-    write(path, generate(users, seed, posts_per_user=posts_per_user))
+    path = scratch() / "posts.parquet"
+    write(path, generate(users, seed, posts_per_user=posts_per_user, weeks=2, only=list(topics())[:2]))
     return path
 
 

@@ -14,10 +14,6 @@ def begin(path: Path, keywords: list[str]) -> None:
     Raises:
         SettingsError: the file exists already, or its folder does not.
     """
-    if path.exists():
-        raise SettingsError(f"{path} exists already and is left as it is: name another file.")
-    if not path.parent.is_dir():
-        raise SettingsError(f"The folder {path.parent} does not exist: make it first.")
     text = (folder("config") / "campaign.toml").read_text("utf-8")
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
     listed = ", ".join(_quoted(word) for word in keywords)
@@ -26,9 +22,17 @@ def begin(path: Path, keywords: list[str]) -> None:
     if keywords:
         text = text.replace('keywords = ["a word", "a phrase", "prefix*"]', f"keywords = [{listed}]", 1)
     try:
-        path.write_text(text, "utf-8")
-    except (OSError, UnicodeEncodeError) as error:
-        raise SettingsError(f"{path} cannot be written ({error}): choose another file.") from error
+        encoded = text.encode()
+        with path.open("xb") as file:
+            file.write(encoded)
+    except FileExistsError as error:
+        raise SettingsError(f"{path} exists already and is left as it is: name another file.") from error
+    except FileNotFoundError as error:
+        raise SettingsError(f"The folder {path.parent} does not exist: make it first.") from error
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be written ({error.strerror}): name another file.") from error
+    except UnicodeEncodeError as error:
+        raise SettingsError("A keyword is not valid text: type it again.") from error
 
 
 def _quoted(word: str) -> str:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -130,17 +129,3 @@ def _announcement(campaign: Campaign) -> str:
         else:
             line += f"\nit can cost at most {dollars(campaign.most)} {table}"
     return line
-
-
-def database(given: Path | None) -> Path:
-    """The database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr)."""
-    if given is not None:
-        return given
-    if named := os.environ.get("SOCIALCRAWL_DB"):
-        return Path(named)
-    here = sorted(Path().glob("*.db"), key=lambda path: path.stat().st_mtime)
-    if not here:
-        return Path("socialcrawl.db")
-    if len(here) > 1:
-        sys.stderr.write(f"reading {here[-1]}, the newest database here (choose with --db)\n")
-    return here[-1]

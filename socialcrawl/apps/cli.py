@@ -29,10 +29,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and 
 def main() -> None:
     """The entry of the console script: errors that a person can mend become one message and an exit code."""
     try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()  # here, where a reader that has gone can still be met in good order
+        app()
     except SettingsError as error:
         _fail(error, 2)
     except SocialcrawlError as error:
@@ -188,12 +185,12 @@ def report(
     """Show what a campaign has found: the most relevant accounts, the score curve, the requests."""
     from rich.console import Console  # noqa: PLC0415
 
-    from socialcrawl.apps import campaign as running  # noqa: PLC0415
+    from socialcrawl.apps import query as asking  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
     from socialcrawl.store.database import connect  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
 
-    with connect(running.database(database), create=False) as connection:
+    with connect(asking.database(database), create=False) as connection:
         found = summary(connection, campaign, top)
     show(Console(), found, png, billed=found.cost > 0)
 
@@ -206,8 +203,7 @@ def sql(
 ) -> None:
     """Ask the database; it cannot be changed this way."""
     from socialcrawl.apps import query as asking  # noqa: PLC0415
-    from socialcrawl.apps.campaign import database as chosen  # noqa: PLC0415
 
     if style not in ("table", "csv", "json"):
         raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
-    asking.write(*asking.ask(chosen(database), query), style)
+    asking.write(*asking.ask(asking.database(database), query), style)

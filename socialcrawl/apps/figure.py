@@ -39,10 +39,11 @@ def letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Te
     eighths = np.round(curve[places] / (curve[-1] or 1.0) * height * 8).astype(int)
     lines = []
     label = f"{curve[-1]:,.0f}"
+    edge = max(8, len(label))
     for row in range(height - 1, -1, -1):
         bars = "".join(BARS[int(n)] for n in np.clip(eighths - row * 8, 0, 8))
-        lines.append(f"{label if row == height - 1 else '0' if row == 0 else '':>8} ┤{bars}")
-    lines.append(f"{'':>8} └{'─' * width}")
+        lines.append(f"{label if row == height - 1 else '0' if row == 0 else '':>{edge}} ┤{bars}")
+    lines.append(f"{'':>{edge}} └{'─' * width}")
     right = f"{len(values):,} accounts asked"
-    lines.append(f"{'':>10}0{right:>{width - 1}}")
+    lines.append(f"{'':>{edge + 2}}0{right:>{width - 1}}")
     return Text("\n".join(lines), no_wrap=True)

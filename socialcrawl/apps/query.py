@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -57,6 +58,20 @@ def write(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], style: str) -
         _table(columns, rows)
 
 
+def database(given: Path | None) -> Path:
+    """The database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr)."""
+    if given is not None:
+        return given
+    if named := os.environ.get("SOCIALCRAWL_DB"):
+        return Path(named)
+    here = sorted(Path().glob("*.db"), key=lambda path: path.stat().st_mtime)
+    if not here:
+        return Path("socialcrawl.db")
+    if len(here) > 1:
+        sys.stderr.write(f"reading {here[-1]}, the newest database here (choose with --db)\n")
+    return here[-1]
+
+
 def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     console = Console()
     table = Table(box=None, pad_edge=False)
@@ -79,7 +94,7 @@ def _allowed(action: int, first: str | None, second: str | None, *_: str | None)
 def _hint(connection: sqlite3.Connection, message: str) -> str:
     if "not a database" in message:
         return "Name a database of socialcrawl with --db."
-    if "readonly" in message or "not authorized" in message:
+    if "readonly" in message or "authoriz" in message:
         return "`socialcrawl sql` only reads; open the file with sqlite3 to change it."
     if "no such" in message:
         try:

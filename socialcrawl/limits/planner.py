@@ -1,11 +1,12 @@
 """The planner: may this request leave, with which credential, and what does its reply mean for the next ones? Pure."""
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 
 from socialcrawl.limits.budget import Budget, Caps
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.window import FixedWindow
-from socialcrawl.model import Answer, Grant, Limit, Page, Reply, Request, Stop, Wait
+from socialcrawl.model import Answer, Grant, Page, Reply, Request, Stop, Wait
 from socialcrawl.protocols import Ledger
 
 PATIENCE = 5  # replies of one kind in a row (429 without a date, or broken) after which the campaign stops
@@ -29,6 +30,7 @@ class WindowPlanner:
         self.windows: dict[tuple[str, str], FixedWindow] = {}
         self.tries: dict[tuple[int, int], int] = {}  # broken answers by request
         self.in_a_row: dict[str, int] = {}  # back-offs and broken answers without a good one between them
+        self.counted: dict[str, float] = {}  # when the last of a row was counted, by kind
 
     def window(self, credential: str, endpoint: str) -> FixedWindow:
         """The window of one credential on one endpoint."""
@@ -46,38 +48,45 @@ class WindowPlanner:
         free = [(self.window(name, request.endpoint).when(now), name) for name in self.credentials]
         when, credential = min(free, key=lambda pair: pair[0])
         if when > now:
-            return Wait(when, self._why(credential, request.endpoint))
+            return Wait(when, self._why(credential, request.endpoint, now))
         return self._count(Grant(request, credential, now))
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         """Learn from a reply; see `Planner.settle`."""
         self._pay(grant.request, reply)
         window = self._learn(grant, reply)
+        if reply.kind in ("backoff", "broken"):
+            return self._back_off(window, grant, reply, now)
+        self.in_a_row.clear()
+        self.tries.pop(grant.request.key, None)
         if reply.kind in ("ok", "missing"):
-            self.in_a_row.clear()
             return None
         if reply.kind in ("window", "day"):
-            self.in_a_row.clear()
             return self._close(window, reply)
-        if reply.kind in ("backoff", "broken"):
-            return self._back_off(window, grant.request, reply, now)
         return Stop("budget" if reply.kind in ("money", "month") else "failed", reply.why)
 
     def fold(self, ledger: Ledger) -> None:
-        """Take and settle every request of the ledger in turn; a request that was never settled stays spent.
+        """Take and settle every request of the ledger when it was; a request that was never settled stays spent.
 
         Afterwards every window lets its next request fly alone: what was in flight when the last run ended may have
-        opened the server's window later than we know.
+        opened the server's window later than we know. Patience with failures is new in every run.
         """
-        for grant, reply in ledger:
+        flying: list[tuple[float, int, Grant, Reply]] = []  # a heap by arrival
+        for number, (grant, reply) in enumerate(ledger):
+            while flying and flying[0][0] <= grant.at:
+                self._again(*heappop(flying)[2:])
             self._count(grant)
             if reply is not None:
-                self._pay(grant.request, reply)
-                window = self._learn(grant, reply)
-                if reply.kind in ("window", "day"):
-                    self._close(window, reply)
+                heappush(flying, (reply.at, number, grant, reply))
+        while flying:
+            self._again(*heappop(flying)[2:])
         for window in self.windows.values():
             window.sound()
+        self.in_a_row.clear()
+        self.tries.clear()
+
+    def _again(self, grant: Grant, reply: Reply) -> None:
+        self.settle(grant, reply, reply.at)
 
     def _count(self, grant: Grant) -> Grant:
         self.window(grant.credential, grant.request.endpoint).take(grant.at)
@@ -99,28 +108,42 @@ class WindowPlanner:
         return window
 
     def _close(self, window: FixedWindow, reply: Reply) -> Wait:
-        until = reply.at + _longest_wait(reply.limits, reply.kind, reply.date)
+        until = reply.at + _rest(reply, window.d)
         window.close(until)
         return Wait(until, reply.why)
 
-    def _back_off(self, window: FixedWindow, request: Request, reply: Reply, now: float) -> Wait | Stop | None:
-        row = self.in_a_row[reply.kind] = self.in_a_row.get(reply.kind, 0) + 1
+    def _back_off(self, window: FixedWindow, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
+        row = self._row(grant, reply.kind, now)
         if row >= PATIENCE:
             return Stop("failed", f"{reply.why} ({row} times in a row); all is saved, run again later to go on")
-        tries = self.tries[request.key] = self.tries.get(request.key, 0) + 1
-        if reply.kind == "broken" and tries >= TRIES:
-            return None
-        until = now + min(LONGEST, self.pause * 2.0 ** (tries - 1))
+        if reply.kind == "broken":
+            tries = self.tries[grant.request.key] = self.tries.get(grant.request.key, 0) + 1
+            if tries >= TRIES:
+                return None
+        until = now + min(LONGEST, self.pause * 2.0 ** (row - 1))
         window.close(until)
         return Wait(until, reply.why)
 
-    def _why(self, credential: str, endpoint: str) -> str:
+    def _row(self, grant: Grant, kind: str, now: float) -> int:
+        """How often in a row; requests that were in flight together failed together and count once."""
+        if kind not in self.in_a_row or grant.at >= self.counted[kind]:
+            self.in_a_row[kind] = self.in_a_row.get(kind, 0) + 1
+            self.counted[kind] = now
+        return self.in_a_row[kind]
+
+    def _why(self, credential: str, endpoint: str, now: float) -> str:
         window = self.window(credential, endpoint)
-        if window.sounding or window.alone:
-            return "the first request of the window is in flight"
-        return f"all {window.k} requests of the window for {endpoint} are used"
+        if now < window.closed_until:
+            return "the server asked for a pause"
+        if window.end is not None and window.used >= window.k:
+            return f"all {window.k} requests of the window for {endpoint} are used"
+        return "the first request of the window is in flight"
 
 
-def _longest_wait(limits: Sequence[Limit], kind: str, date: float | None) -> float:
-    used_up = [limit for limit in limits if limit.left == 0 and limit.daily == (kind == "day")]
-    return max((limit.resets - (date or 0.0) + 1.0 for limit in used_up), default=1.0)
+def _rest(reply: Reply, d: float) -> float:
+    """Seconds until a window or a day is over that a 429 calls used up, by the server's own clock."""
+    daily = reply.kind == "day"
+    resets = [limit.resets for limit in reply.limits if limit.left == 0 and limit.daily == daily]
+    if not resets or reply.date is None:  # a reset means nothing without the clock it is told by
+        return LONGEST if daily else d
+    return max(1.0, max(resets) - reply.date + 1.0)

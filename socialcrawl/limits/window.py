@@ -36,18 +36,17 @@ class FixedWindow:
         """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
+        if self.end is not None and now < self.end and self.used >= self.k:
+            return self.end
         if self.sounding or self._is_over(now):
             return now + ALONE if self.flying else now
-        assert self.end is not None
-        return now if self.used < self.k else self.end
+        return now
 
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
         if self.sounding or self._is_over(now):
             if not self.sounding:
-                self.used = self.late
-                self.early = now + self.d
-            self.early = max(self.early, now)
+                self.used, self.early = self.late, now + self.d
             self.alone, self.sounding, self.end, self.left, self.late = True, False, None, now, 0
         self.used += 1
         self.flying += 1
@@ -63,11 +62,11 @@ class FixedWindow:
         """
         self.flying = max(0, self.flying - 1)
         alone, self.alone = self.alone, False
+        if alone:
+            self.end = at + self.d
         if alone and limit is None and not counted:
             self.sounding = True
             return
-        if alone:
-            self.end = at + self.d
         late = not alone and at >= self.early
         self.late += late
         if limit is None or self.end is None:

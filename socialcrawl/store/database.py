@@ -1,9 +1,10 @@
 """Opening a database: engine, pragmas, schema. The only place where connections are made."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from socialcrawl.errors import StoreError
@@ -16,17 +17,28 @@ def connect(path: Path, *, create: bool = True) -> Connection:
     """A connection to the SQLite database at `path`, its schema brought up to date.
 
     Raises:
-        StoreError: the folder is missing, the file is no database, or a newer version of socialcrawl wrote it.
+        StoreError: the folder is missing, the file is no database, another program's, or a newer socialcrawl's.
     """
     if not create and not path.exists():
         raise StoreError(f"There is no database {path}: run a campaign first, or name another with --db.")
     if not path.parent.exists():
         raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
+    made = engine(path)
     try:
-        connection = engine(path).connect()
-        upgrade(connection)
-    except DatabaseError as error:
+        connection = made.connect()
+        try:
+            upgrade(connection)
+            # WAL: readers do not block the writer. The file keeps this; it is asked for once the file is known as ours.
+            connection.connection.cursor().execute("pragma journal_mode = wal").close()
+        except BaseException:
+            connection.close()
+            raise
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        made.dispose()
         raise told(error, path) from error
+    except BaseException:
+        made.dispose()
+        raise
     return connection
 
 
@@ -37,9 +49,7 @@ def engine(path: Path) -> Engine:
     @event.listens_for(made, "connect")
     def prepare(raw: Any, _: Any) -> None:
         raw.isolation_level = None  # the driver begins nothing by itself; `begin` below does
-        # WAL: readers do not block the writer. NORMAL: a killed process loses nothing; a power cut may take the last
-        # transactions, never the database.
-        raw.execute("pragma journal_mode = wal")
+        # NORMAL: a killed process loses nothing; a power cut may take the last transactions, never the database.
         raw.execute("pragma synchronous = normal")
         raw.execute("pragma wal_autocheckpoint = 4000")  # pages: 16 MB of WAL
 
@@ -55,7 +65,7 @@ def upgrade(connection: Connection) -> None:
     """Bring the schema to the newest version.
 
     Raises:
-        StoreError: the database has a version that this program does not know.
+        StoreError: the database has a version that this program does not know, or is another program's.
     """
     from alembic import command  # noqa: PLC0415  (a third of a second that `--help` need not pay)
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
@@ -68,6 +78,10 @@ def upgrade(connection: Connection) -> None:
         scripts = ScriptDirectory.from_config(config)
         if current == scripts.get_current_head():
             return
+        if current is None and set(inspect(connection).get_table_names()) - {"alembic_version"}:
+            raise StoreError(
+                "The database belongs to another program: name another file with --db. Nothing was changed."
+            )
         try:
             if current is not None:
                 scripts.get_revision(current)
@@ -89,12 +103,13 @@ def alembic_config() -> Any:
     return config
 
 
-def told(error: DatabaseError, path: Path | str) -> StoreError:
+def told(error: DatabaseError | sqlite3.DatabaseError, path: Path | str) -> StoreError:
     """The error of a database in words that say what to do."""
-    text = str(error.orig).lower()
+    cause = error.orig if isinstance(error, DatabaseError) else error
+    text = str(cause).lower()
     if "full" in text or "disk i/o" in text:
         return StoreError(
-            f"The disk is full or failing: {path} could not be written ({error.orig}). Make room and run "
+            f"The disk is full or failing: {path} could not be written ({cause}). Make room and run "
             "again; everything that was stored is safe."
         )
     if "locked" in text:
@@ -104,4 +119,4 @@ def told(error: DatabaseError, path: Path | str) -> StoreError:
     if "unable to open" in text or "readonly" in text or "read-only" in text:
         return StoreError(f"{path} cannot be written: check the permissions of the file and its folder.")
     kind = "operational error" if isinstance(error, OperationalError) else "error"
-    return StoreError(f"The database {path} reports an {kind}: {error.orig}. Everything that was stored is safe.")
+    return StoreError(f"The database {path} reports an {kind}: {cause}. Everything that was stored is safe.")

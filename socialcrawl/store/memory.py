@@ -1,9 +1,9 @@
 """The store without a database: for the laboratory and for tests. It forgets everything with its process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from socialcrawl.model import Answer, Grant, Node, Outcome, Page, Reply, Who
+from socialcrawl.model import AccountRow, Answer, Grant, Node, Outcome, Page, Reply, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.store import answers
 
@@ -12,9 +12,7 @@ class MemoryStore:
     """What one campaign remembers, in lists and dictionaries; the same contract as the SQL store."""
 
     def __init__(self) -> None:
-        self._accounts: list[Who] = []
-        self._by_id: dict[str, int] = {}
-        self._by_handle: dict[str, int] = {}
+        self._accounts = _Accounts()
         self._open: Batch = ()
         self._history: list[tuple[Batch, Sequence[Outcome]]] = []
         self._ledger: list[tuple[Grant, Reply | None]] = []
@@ -22,7 +20,9 @@ class MemoryStore:
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """The nodes of accounts that a person names."""
-        return [Node(self._number(Who(None, name))) for name in usernames]
+        whos = [Who(None, name) for name in usernames]
+        numbers = self._accounts.number(whos)
+        return [Node(numbers[who]) for who in whos]
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""
@@ -30,7 +30,8 @@ class MemoryStore:
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """See `protocols.Store.accounts`."""
-        return {node: self._accounts[node] for node in nodes if 0 <= node < len(self._accounts)}
+        known = self._accounts.known
+        return {node: known[node] for node in nodes if 0 <= node < len(known)}
 
     def reserve(self, grant: Grant) -> None:
         """See `protocols.Store.reserve`."""
@@ -39,7 +40,7 @@ class MemoryStore:
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
         if isinstance(reply.rows, Page):
-            reply = replace(reply, rows=self._keep(reply.rows))
+            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at)))
         place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
         self._ledger[place] = (grant, reply)
         if reply.kind in ("ok", "missing"):
@@ -67,31 +68,85 @@ class MemoryStore:
         """See `protocols.Store.ledger`."""
         return list(self._ledger)
 
-    def _keep(self, page: Page) -> Answer:
-        same: dict[int, str] = {}
-        for row in page.accounts:
-            claimed = self._by_handle.get(row.username.lower())
-            node = self._number(Who(row.id, row.username))
-            if claimed is not None and claimed != node and self._accounts[claimed].id is None:
-                same[claimed] = f"same-as:{node}"
-            self._accounts[node] = Who(row.id, row.username)
-            self._by_handle[row.username.lower()] = node
-        numbers = {who: self._number(who) for who in sorted(answers.everyone(page), key=lambda who: who.id is None)}
-        return answers.answer(page, numbers, same)
+    def _keep(self, page: Page, now: str) -> Answer:
+        same = self._accounts.profiles(page.accounts, now)
+        return answers.answer(page, self._accounts.number(answers.everyone(page)), same)
 
-    def _number(self, who: Who) -> int:
-        handle = (who.username or "").lower()
-        node = self._by_id.get(who.id) if who.id is not None else self._by_handle.get(handle)
-        named = self._by_handle.get(handle) if handle else None
-        if node is None and named is not None and self._accounts[named].id is None:
-            node = named
+
+class _Accounts:
+    """Who is whom; the same rules as `nodes.Nodes`."""
+
+    def __init__(self) -> None:
+        self.known: list[Who] = []
+        self._by_id: dict[str, int] = {}
+        self._by_handle: dict[str, set[int]] = {}  # all that have a name now
+        self._profiled: dict[int, str] = {}
+
+    def number(self, everyone: Iterable[Who]) -> dict[Who, int]:
+        """The number of each account; unknown ones get the next numbers, those with an id first."""
+        whos = list(dict.fromkeys(everyone))
+        numbers = {}
+        for who in whos:
+            if who.id is not None and who.id not in self._by_id and who.username:
+                self._adopt(who.id, who.username)
+        for who in whos:
+            if who.id is not None:
+                numbers[who] = self._of_id(who.id, who.username)
+        for who in whos:
+            if who.id is None:
+                holder = self._holder(str(who.username))
+                numbers[who] = self._new(who) if holder is None else holder
+        return numbers
+
+    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, str]:
+        """Keep the names of profiles; the accounts that turn out to be another one."""
+        numbers = self.number([Who(row.id, row.username) for row in rows])
+        by_handle = {row.username.lower(): numbers[Who(row.id, row.username)] for row in rows}
+        same = {
+            claim: f"same-as:{node}"
+            for handle, node in by_handle.items()
+            for claim in self._by_handle.get(handle, ())
+            if self.known[claim].id is None and claim != node
+        }
+        for row in rows:
+            node = self._by_id[row.id]
+            self._rename(node, row.username)
+            self._profiled[node] = now
+        return same
+
+    def _of_id(self, key: str, username: str | None) -> int:
+        node = self._by_id.get(key)
         if node is None:
-            node = len(self._accounts)
-            self._accounts.append(who)
-        known = self._accounts[node]
-        self._accounts[node] = Who(known.id or who.id, known.username or who.username)
+            return self._new(Who(key, username))
+        if self.known[node].username is None and username:
+            self._rename(node, username)
+        return node
+
+    def _new(self, who: Who) -> int:
+        node = len(self.known)
+        self.known.append(Who(who.id, None))
         if who.id is not None:
             self._by_id[who.id] = node
-        if handle and (named is None or known.username is None):
-            self._by_handle[handle] = node
+        if who.username:
+            self._rename(node, who.username)
         return node
+
+    def _rename(self, node: int, username: str) -> None:
+        key, before = self.known[node]
+        if before:
+            self._by_handle[before.lower()].discard(node)
+        self.known[node] = Who(key, username)
+        self._by_handle.setdefault(username.lower(), set()).add(node)
+
+    def _adopt(self, key: str, username: str) -> None:
+        """Give an id to the account that is known by that name only."""
+        holder = self._holder(username)
+        if holder is not None and self.known[holder].id is None:
+            self.known[holder] = Who(key, self.known[holder].username)
+            self._by_id[key] = holder
+
+    def _holder(self, username: str) -> int | None:
+        """Of the accounts that have a name: one with an id, the one seen with it last, the first one."""
+        nodes = self._by_handle.get(username.lower(), ())
+        rank = lambda node: (self.known[node].id is not None, self._profiled.get(node, ""), -node)  # noqa: E731
+        return max(nodes, key=rank, default=None)

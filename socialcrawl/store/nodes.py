@@ -2,7 +2,8 @@
 
 Called inside the transaction that stores the page, so that a number is never given twice, whoever else writes.
 A platform id is for ever; usernames change hands. An account that is known by name only (a seed that was typed, a
-mention without id) is taken over by the first id that comes with that name.
+mention without id) is taken over by the first id that comes with that name. A name refers to the account with an id
+that was seen with it last; the database says which, the memory only repeats it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,18 +32,18 @@ class Nodes:
         self._nameless: set[int] = set()
         self._insert = Bulk(connection, inserting(account, NEW), NEW)
         self._profile = Bulk(connection, updating(account, PROFILE, "node"), (*PROFILE, "the_key"))
-        self._adopt = Bulk(connection, updating(account, ("platform_id",), "node"), ("platform_id", "the_key"))
+        self._claim = Bulk(connection, updating(account, ("platform_id",), "node"), ("platform_id", "the_key"))
         names = ("username", "handle")
         self._name = Bulk(connection, updating(account, names, "node"), (*names, "the_key"))
         ours = account.c.platform == literal_column(f"'{platform}'")
         by_id = select(account.c.platform_id, account.c.node, account.c.handle).where(
             ours, among(account.c.platform_id)
         )
-        by_name = select(account.c.handle, account.c.node).where(ours, among(account.c.handle))
+        by_name = select(account.c.handle, account.c.node, account.c.platform_id).where(ours, among(account.c.handle))
         self._ids = Lookup(connection, by_id)
-        # Of several accounts that once had a name, the one seen with it last has it.
-        self._names = Lookup(connection, by_name.order_by(account.c.profile_at, account.c.node))
-        self._unclaimed = Lookup(connection, by_name.where(account.c.platform_id.is_(None)))
+        # Of several accounts that have a name: one with an id, the one seen with it last, the first one. It comes last.
+        rank = (account.c.platform_id.is_not(None), account.c.profile_at.nulls_first(), account.c.node.desc())
+        self._names = Lookup(connection, by_name.order_by(*rank))
         self._highest = str(select(func.max(account.c.node)).compile(dialect=connection.dialect))
 
     def forget(self) -> None:
@@ -57,25 +58,30 @@ class Nodes:
             self.forget()
         whos = list(dict.fromkeys(everyone))
         strange = [who for who in whos if self._by_id.get(who.id, -1) < 0]  # most of a page is known by id
+        # Those with an id first: names may refer to them.
         self._recall_ids([who for who in strange if who.id is not None])
-        self._recall_names([who for who in strange if who.id is None])
-        self._admit(strange, now)
+        self._admit([who for who in strange if who.id is not None], now)
         if self._nameless:
             self._christen(whos)
+        named = [who for who in strange if who.id is None]
+        self._recall_names(named)
+        self._admit(named, now)
         return {who: self._of(who) for who in whos}
 
     def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, str]:
         """Store profiles; the accounts that turn out to be another one, as {node: "same-as:<node>"}."""
         numbers = self.number([Who(row.id, row.username) for row in rows], now)
+        for _, _, before in self._ids.rows([row.id for row in rows]):
+            self._by_handle.pop(before, None)
         by_handle: dict[str, int] = {}
         changed = []
         for row in rows:
             node, handle = numbers[Who(row.id, row.username)], row.username.lower()
             changed.append((*row, handle, now, node))
             by_handle[handle] = node
-            self._by_handle[handle] = node
+            self._by_handle.pop(handle, None)
             self._nameless.discard(node)
-        claims = self._unclaimed.rows(list(by_handle))
+        claims = [(handle, claim) for handle, claim, key in self._names.rows(list(by_handle)) if key is None]
         self._profile.run(changed)
         return {claim: f"same-as:{by_handle[handle]}" for handle, claim in claims if claim != by_handle[handle]}
 
@@ -91,30 +97,36 @@ class Nodes:
             self._by_id[key] = node
             if handle is None:
                 self._nameless.add(node)
-            else:
-                self._by_handle.setdefault(handle, node)
-        named = {who.username.lower(): who for who in unknown if who.username and who.id not in self._by_id}
-        for handle, node in self._unclaimed.rows(list(named)):
-            self._adopt.run([(named[handle].id, node)])
-            self._by_id[str(named[handle].id)] = self._by_handle[handle] = node
+        named = [who for who in unknown if who.username and who.id not in self._by_id]
+        holders = {handle: (node, key) for handle, node, key in self._names.rows([_handle(who) for who in named])}
+        free = {handle: node for handle, (node, key) in holders.items() if key is None}
+        for who in named:
+            if who.id not in self._by_id and (handle := _handle(who)) in free:
+                self._by_id[who.id] = free.pop(handle)
+                self._claim.run([(who.id, self._by_id[who.id])])
 
     def _recall_names(self, whos: Sequence[Who]) -> None:
-        for handle, node in self._names.rows([h for who in whos if (h := _handle(who)) not in self._by_handle]):
+        for handle, node, _ in self._names.rows([h for who in whos if (h := _handle(who)) not in self._by_handle]):
             self._by_handle[handle] = node
 
     def _admit(self, whos: Sequence[Who], now: str) -> None:
-        """Store the accounts that are still unknown; those with an id first, which names may then refer to."""
+        """Store the accounts that are still unknown."""
         fresh: list[tuple[int, str, str | None, str | None, str | None, str]] = []
         following = -1
-        for who in sorted(whos, key=lambda who: who.id is None):
+        for who in whos:
             handle = _handle(who) or None
             if (who.id in self._by_id) if who.id is not None else (handle in self._by_handle):
                 continue
             following = self._next() if following < 0 else following + 1
             fresh.append((following, self.platform, who.id, who.username, handle, now))
-            self._remember(following, who.id, handle)
-            if handle is None:
-                self._nameless.add(following)
+            if who.id is not None:
+                self._by_id[who.id] = following
+                if handle is None:
+                    self._nameless.add(following)
+                else:
+                    self._by_handle.pop(handle, None)
+            elif handle is not None:
+                self._by_handle[handle] = following
         self._insert.run(fresh)
 
     def _christen(self, whos: Sequence[Who]) -> None:
@@ -123,13 +135,7 @@ class Nodes:
             if who.username and who.id is not None and (node := self._by_id[who.id]) in self._nameless:
                 self._name.run([(who.username, _handle(who), node)])
                 self._nameless.discard(node)
-                self._by_handle[_handle(who)] = node
-
-    def _remember(self, node: int, key: str | None, handle: str | None) -> None:
-        if key is not None:
-            self._by_id[key] = node
-        if handle is not None:
-            self._by_handle[handle] = node
+                self._by_handle.pop(_handle(who), None)
 
     def _next(self) -> int:
         highest = self.connection.exec_driver_sql(self._highest).scalar()

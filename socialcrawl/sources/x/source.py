@@ -19,6 +19,9 @@ BY_ID, BY_NAME = "/2/users", "/2/users/by"
 class XSource:
     """X API v2: keyword search, look-ups of users, timelines.
 
+    Of the requests of a pick, part 0 is a look-up and pages count from 1: an account whose id was learned before a
+    restart is asked for its first page afterwards, and the stored look-up is not taken for that page.
+
     Args:
         policy: page sizes and prices.
         words: the vocabulary to ask in.
@@ -55,42 +58,52 @@ class XSource:
         return {pick.n: reading.authors()}
 
     def _user(self, pick: Pick, who: Who) -> Talk:
-        reading, part, known = Reading(pick), 0, who.id
+        reading, known = Reading(pick), who.id
         if known is None and not LEGAL.fullmatch(str(who.username)):
             reading.missing = "unknown"  # X refuses the whole request; such names are left over from its early years
         elif known is None:
             reply = yield self._names((pick.n, 0), BY_NAME, {"usernames": str(who.username)}, 1)
             reading.take(reply)
-            part, known = 1, _answer(reply).found.get(pick.node)
+            known = _answer(reply).found.get(pick.node)
             if known is None and reading.missing is None:
                 reading.missing = "unknown"
         if known is not None and reading.missing is None:
             asked = {"id": known, **self.words.fields}
-            yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user, part=part)
+            yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
         return {pick.n: reading.outcome()}
 
     def _pages(
-        self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, part: int = 0
+        self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int
     ) -> Generator[Request, Reply, None]:
         size = self.policy.endpoints[endpoint].page
         users = self.policy.price("user", size) if "expansions" in asked else 0
         cursor: str | None = None
-        for page in range(pages):
+        for page in range(1, pages + 1):
             params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
             most = self.policy.most(endpoint, size) + users
-            reply = yield Request((reading.pick.n, part + page), endpoint, params, size, most)
+            reply = yield Request((reading.pick.n, page), endpoint, params, size, most)
             cursor = reply.cursor
             if not reading.take(reply) or cursor is None:
                 return
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
-        names = [accounts[pick.node] for pick in picks]
-        by_id = names[0].id is not None
-        listed = ",".join(str(who.id if by_id else who.username) for who in names)
-        params = {"ids" if by_id else "usernames": listed}
-        reply = yield self._names((picks[0].n, 0), BY_ID if by_id else BY_NAME, params, len(picks))
-        answer = _answer(reply)
-        return {pick.n: Outcome(pick.n, pick.node, reply.at, missing=_why(pick, reply, answer)) for pick in picks}
+        by_id = accounts[picks[0].node].id is not None
+        outcomes: dict[int, Outcome] = {}
+        left = picks
+        # Whoever was not answered about is asked for once more: a reply that was stored before a restart may be that
+        # of fewer users, as an id learned in between moves a user from the names to the ids.
+        for part in range(2):
+            names = [accounts[pick.node] for pick in left]
+            listed = ",".join(str(who.id if by_id else who.username) for who in names)
+            params = {"ids" if by_id else "usernames": listed}
+            reply = yield self._names((picks[0].n, part), BY_ID if by_id else BY_NAME, params, len(left))
+            answer = _answer(reply)
+            outcomes |= {p.n: Outcome(p.n, p.node, reply.at, missing=_why(p, reply, answer)) for p in left}
+            told = answer.found.keys() | answer.missing.keys()
+            left = [pick for pick in left if reply.kind != "broken" and pick.node not in told]
+            if not left:
+                break
+        return outcomes
 
     def _names(self, key: tuple[int, int], endpoint: str, params: Mapping[str, str], count: int) -> Request:
         params = {**params, "user.fields": USER_FIELDS}

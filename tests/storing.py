@@ -1,0 +1,71 @@
+"""What the tests of the stores share: pages to save, and stores to save them in."""
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+from tiny import close, stored
+
+from socialcrawl.model import AccountRow, Grant, Mention, Page, PostRow, Reply, Request, Who
+from socialcrawl.store.database import connect
+from socialcrawl.store.memory import MemoryStore
+from socialcrawl.store.sql import SqlStore
+
+AT = 1_700_000_000.25
+
+
+@lru_cache
+def _empty() -> Path:
+    path = Path(tempfile.mkdtemp(prefix="socialcrawl-tests-")) / "empty.db"
+    close(stored(path))
+    return path
+
+
+@contextmanager
+def a_store(kind):
+    """An empty store: "memory" or "sql"."""
+    if kind == "memory":
+        yield MemoryStore()
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made = stored(Path(shutil.copy(_empty(), folder)))
+        try:
+            yield made
+        finally:
+            close(made)
+
+
+def reopened(store):
+    """The store as a new process finds it."""
+    return SqlStore(store.connection, store.campaign, "x") if isinstance(store, SqlStore) else store
+
+
+def save(store, page, n=0, at=AT, kind="ok", **more):
+    grant = Grant(Request((n, 0), "/2/users/:id/tweets", {"id": "1"}, 100, 50_000), "main", at - 0.5)
+    store.reserve(grant)
+    return store.save(grant, Reply(kind, at, page, **more))
+
+
+def profile(key, username, **more):
+    return AccountRow(key, username, *[None] * 10)._replace(**more)
+
+
+def users(*rows):
+    return Page(accounts=rows, answered=[Who(row.id, row.username) for row in rows])
+
+
+def mentioning(*whos, post="1", author="900"):
+    row = PostRow(post, author, None, "text", *[None] * 14)
+    return Page([row], [1], [Mention(0, who, "mention") for who in whos])
+
+
+@contextmanager
+def opened(path, **more):
+    connection = connect(path, **more)
+    try:
+        yield connection
+    finally:
+        connection.close()
+        connection.engine.dispose()

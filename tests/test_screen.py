@@ -1,0 +1,228 @@
+import io
+import time
+
+import numpy as np
+import pytest
+from crawling import TOPIC, campaign_of, posts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from socialcrawl.apps import figure
+from socialcrawl.apps.screen import Lines, Picture, progress
+from socialcrawl.apps.words import instant, seconds, span
+from socialcrawl.build import build
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.mock.server import running
+from socialcrawl.model import Node, Outcome, Pick, Wait
+from socialcrawl.run import run
+
+
+@pytest.fixture(scope="module")
+def mock():
+    with running(posts(), limit=100_000) as found:
+        yield found
+
+
+def terminal(width=100):
+    return Console(file=io.StringIO(), force_terminal=True, width=width, record=True, color_system=None)
+
+
+def shown(picture, width=100):
+    console = terminal(width)
+    console.print(picture)
+    return console.export_text()
+
+
+def build_on(mock, tmp_path, view, **sections):
+    return build(campaign_of(mock.url, tmp_path / "a.db", **sections), view)
+
+
+def test_the_picture_before_the_start_is_empty_and_then_shows_what_there_is_to_do(mock, tmp_path):
+    picture = Picture(terminal())
+    assert len(shown(picture).splitlines()) == 3
+    campaign = build_on(mock, tmp_path, picture, limits={"k": 77, "d": 60})
+    picture.campaign = campaign
+    text = shown(picture)
+    for part in ("socialcrawl: campaign", "0 of 40", "0.0 found", "77 of 77 requests left", "0 known", "asking"):
+        assert part in text
+    assert "next in" not in text
+    assert text.split("to the end")[1].split()[0] == "-"
+    campaign.close()
+
+
+def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
+    picture = Picture(terminal())
+    campaign = build_on(mock, tmp_path, picture, limits={"k": 1000, "d": 600})
+    picture.begin(campaign)
+    run(campaign.parts)
+    picture.began -= 10
+    picture.already = 20  # as if an earlier run had done half of it
+    picture.end()
+    text = shown(picture)
+    assert "40 of 40" in text
+    assert f"{campaign.crawl.relevance:,.1f} found" in text
+    assert f"{campaign.planner.budget.posts:,}" in text
+    assert "next in 15 min" in text  # the server says so
+    assert text.split("to the end")[1].split()[:2] == ["0", "s"]
+    assert "$" in text  # the mock bills too
+    assert max(map(len, text.splitlines())) <= 100
+    assert shown(picture, 40)
+    campaign.close()
+
+
+def test_the_time_to_the_end_is_that_of_this_run_alone(mock, tmp_path):
+    picture = Picture(terminal())
+    campaign = build_on(mock, tmp_path, picture)
+    picture.campaign, picture.began = campaign, time.monotonic() - 10
+    campaign.crawl.taken = 20
+    assert picture.remaining(campaign) is None
+    picture.learned((Pick(0, Node(0), "expand"),) * 5, [Outcome(0, Node(0), 0.0)] * 5)  # 5 of the 20 are of this run
+    assert picture.already == 15
+    assert picture.remaining(campaign) == pytest.approx(10 * 20 / 5, rel=0.05)
+    campaign.close()
+
+
+def test_the_picture_of_a_wait_says_for_what_and_of_an_interrupt_that_it_ends(mock, tmp_path):
+    picture = Picture(terminal())
+    campaign = build_on(mock, tmp_path, picture, crawl={"steps": None})
+    picture.campaign = campaign
+    picture.waits(Wait(campaign.clock.now() + 200, "all 40 requests are used [really]"))
+    assert "waiting 3 min: all 40 requests are used [really]" in shown(picture)
+    picture.waits(Wait(campaign.clock.now() - 5, "long over"))
+    assert "waiting 0 s: long over" in shown(picture)
+    picture.landed(None, None)
+    text = shown(picture)
+    assert "asking" in text
+    assert " of " not in text.split("steps")[1].splitlines()[0]
+    campaign.clock.interrupt()
+    assert "stopping" in shown(picture)
+    campaign.close()
+
+
+def test_plain_lines_say_how_far_it_is_now_and_then_and_what_is_waited_for(mock, tmp_path):
+    console = Console(file=io.StringIO(), width=60)
+    lines = Lines(console)
+    campaign = build_on(mock, tmp_path, lines, crawl={"steps": 1234})
+    lines.begin(campaign)
+    lines.learned((), [])
+    lines.learned((), [])  # too soon
+    lines.waits(Wait(campaign.clock.now() + 0.5, "a moment"))
+    lines.waits(Wait(campaign.clock.now() + 90.4, "the window is full"))
+    lines.end()
+    told = console.file.getvalue().splitlines()
+    assert told == [progress(campaign), "waiting 2 min: the window is full"]
+    assert told[0] == "steps 0 of 1,234  relevance 0.0  posts 0  requests 0  frontier 0"
+    assert "\x1b" not in console.file.getvalue()
+    campaign.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3s", 3),
+        ("500ms", 0.5),
+        ("15m", 900),
+        ("15 min", 900),
+        ("1h30m", 5400),
+        ("900", 900),
+        (" 1.5 H ", 5400),
+        ("2d", 172_800),
+        ("1h 30m 5", 5405),
+        ("0.001", 0.001),
+    ],
+)
+def test_a_span_of_time_is_understood(text, expected):
+    assert seconds(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "s", "3x", "-3s", "3s!", "0", "0s", "1e9", "3,5s", "h1", "1..5s", "nan", "inf", "9" * 400, "400d", "٣x"],
+)
+def test_what_is_no_span_of_time_is_refused(text):
+    with pytest.raises(SettingsError, match="write 3s, 15m, 1h"):
+        seconds(text)
+
+
+def test_a_long_wrong_span_is_refused_at_once():
+    begun = time.monotonic()
+    with pytest.raises(SettingsError):
+        seconds("1" * 5_000 + "!")
+    assert time.monotonic() - begun < 1
+
+
+@given(st.text(max_size=12))
+@settings(deadline=None)
+def test_any_text_is_a_span_or_an_instant_or_refused(text):
+    for read in (seconds, instant):
+        try:
+            assert abs(read(text)) < 1e12
+        except SettingsError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [
+        (0, "0 s"),
+        (4.4, "4 s"),
+        (89, "89 s"),
+        (90, "2 min"),
+        (3600, "60 min"),
+        (5400, "1 h 30 min"),
+        (7500, "2 h 05 min"),
+        (172_799, "2 d 0 h"),
+        (273_600, "3 d 4 h"),
+    ],
+)
+def test_a_span_is_said_as_people_say_it(length, expected):
+    assert span(length) == expected
+
+
+def test_an_instant_is_read_in_utc_unless_it_says_otherwise():
+    assert instant("2026-11-20") == instant("2026-11-20T00:00:00Z") == 1_795_132_800
+    assert instant("2026-11-20T02:00:00+02:00") == 1_795_132_800
+    for text in ("", "yesterday", "2026-13-01", "1795132800s"):
+        with pytest.raises(SettingsError, match="write 2026-11-20"):
+            instant(text)
+
+
+def curve(values, **more):
+    return figure.letters(np.array(values, np.float64), **more).plain.splitlines()
+
+
+@pytest.mark.parametrize("values", [[], [0.0], [0.0] * 500, [5.0], [1.0] * 10, np.arange(1e6)], ids=len)
+def test_the_curve_in_letters_has_its_size_whatever_there_is_to_show(values):
+    lines = curve(values, width=30, height=4)
+    assert len(lines) == 6
+    assert all(len(line.split("┤")[1]) == 30 for line in lines[:4])
+    assert f"{len(values):,} accounts asked" in lines[-1]
+    assert len({line.index("┤") for line in lines[:4]} | {lines[4].index("└")}) == 1
+
+
+def test_the_curve_in_letters_grows_from_left_to_right_up_to_the_sum():
+    lines = curve([1.0] * 100, width=10, height=2)
+    assert lines[0].split("┤")[0].strip() == "100"
+    assert lines[0].endswith("█")
+    heights = [sum(figure.BARS.index(line.split("┤")[1][i]) for line in lines[:2]) for i in range(10)]
+    assert heights == sorted(heights)
+    assert (heights[0], heights[-1]) == (0, 16)
+    flat = curve([0.0] * 3, width=10, height=2)
+    assert [line.split("┤")[1].strip() for line in flat[:2]] == ["", ""]
+
+
+@pytest.mark.parametrize("values", [[], [0.0, 0.0], [1.0, 2.0, 0.5], [1e6] * 10])
+def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
+    from matplotlib.image import imread
+
+    path = tmp_path / "curve.png"
+    figure.png(path, np.array(values, np.float64), f"{TOPIC}: $5 & <b>")
+    pixels = imread(path)
+    assert pixels.shape[:2] == (576, 1008)
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 10
+
+
+def test_a_picture_that_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(StoreError, match="name another file"):
+        figure.png(tmp_path / "no" / "curve.png", np.ones(3), "x")

@@ -1,0 +1,171 @@
+import logging
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import orjson
+import pytest
+import requests
+import tweepy
+from crawling import TOKEN, posts
+from test_x_wire import NAME, body, send, timeline, wire
+
+from socialcrawl.mock import faults
+from socialcrawl.mock.server import running
+from socialcrawl.model import Grant, Request
+from socialcrawl.sources.x.wire import client, is_loopback
+
+LOOK_UP = Request((0, 0), "/2/users/by", {"usernames": NAME})
+
+
+@pytest.fixture
+def door():
+    """A server that notes the paths it was asked for, and says what `door.says` holds."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            server.asked.append((self.path, self.headers["Authorization"]))
+            status, headers, content = server.says
+            self.send_response_only(status)
+            for name, value in {"Content-Length": str(len(content)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Answer)
+    server.asked, server.says = [], (200, {}, b"{}")
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("prefix", ["", "/", "/x/api", "/x/api/"])
+def test_a_base_url_may_have_a_path_before_the_api(door, prefix):
+    assert send(door.url + prefix, timeline()).kind == "ok"
+    ((path, authorization),) = door.asked
+    assert (
+        path.startswith(f"{prefix.rstrip('/')}/2/users/{timeline().params['id']}/tweets?tweet.fields=")
+        or "/2/users/" in path
+    )
+    assert path.split("/2/users")[0] == prefix.rstrip("/")
+    assert "max_results=100" in path
+    assert authorization == f"Bearer {TOKEN}"
+
+
+def test_no_proxy_stands_between_this_machine_and_itself(door, monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+        monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
+    assert send(door.url, timeline()).kind == "ok"
+    assert client("t", "https://api.x.com").session.trust_env
+    assert not client("t", "http://localhost:1").session.trust_env
+
+
+def test_the_token_is_not_carried_elsewhere(door):
+    door.says = (302, {"Location": f"{door.url}/elsewhere"}, b"")
+    reply = send(door.url, timeline())
+    assert reply.kind == "broken"
+    assert [path.split("?")[0] for path, _ in door.asked] == [f"/2/users/{timeline().params['id']}/tweets"]
+
+
+def test_a_429_without_the_servers_clock_is_read_by_ours(door):
+    headers = {
+        "x-rate-limit-limit": "3",
+        "x-rate-limit-remaining": "0",
+        "x-rate-limit-reset": str(int(time.time()) + 60),
+    }
+    door.says = (429, headers, b"{}")
+    reply = send(door.url, timeline())
+    assert reply.kind == "window"
+    assert abs(reply.date - reply.at) < 1
+    door.says = (200, headers, b"{}")
+    assert send(door.url, timeline()).date is None
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1", "http://a..b", "http://[::1", "ftp://127.0.0.1", "127.0.0.1:80", "http://" + "a" * 70]
+)
+def test_a_base_url_that_leads_nowhere_is_broken_and_not_an_exception(url, monkeypatch):
+    def nowhere(*_, **__):
+        raise socket.gaierror("no such host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", nowhere)
+    try:
+        made = wire(url)
+    except ValueError:
+        return  # settings do not let it come so far
+    reply = made.send(Grant(timeline(), "main", 0.0))
+    assert reply.kind == "broken"
+    assert "base_url" in reply.why
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:80", True),
+        ("http://127.8.8.8", True),
+        ("http://[::1]:80/x", True),
+        ("http://localhost", True),
+        ("https://LOCALHOST", True),
+        ("https://api.x.com", False),
+        ("http://10.0.0.1", False),
+        ("http://0.0.0.0", False),
+        ("http://localhost.evil.org", False),
+        ("http://127.0.0.1.evil.org", False),
+        ("http://127.0.0.1@evil.org", False),
+        ("http://evil.org/127.0.0.1", False),
+        ("127.0.0.1:80", False),
+        ("", False),
+    ],
+)
+def test_only_a_server_on_this_machine_is_free_of_charge(url, expected):
+    assert is_loopback(url) is expected
+
+
+ERRORS = [tweepy.HTTPException]
+for error in ERRORS:
+    ERRORS.extend(error.__subclasses__())
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
+def test_every_error_of_tweepy_is_a_reply(error, monkeypatch):
+    status = {"BadRequest": 400, "Unauthorized": 401, "Forbidden": 403, "NotFound": 404, "TooManyRequests": 429}
+    response = requests.Response()
+    response.status_code = status.get(error.__name__, 500)
+    response._content = orjson.dumps({"title": "so it is", "detail": "so it is"})
+    made = wire("http://127.0.0.1:1")
+
+    def raising(*_, **__):
+        raise error(response)
+
+    monkeypatch.setattr(made.clients["main"], "request", raising)
+    reply = made.send(Grant(timeline(), "main", 0.0))
+    assert reply.status == response.status_code
+    assert reply.kind in ("refused", "missing", "backoff", "broken")
+
+
+def test_the_token_is_in_no_log_no_repr_and_no_error(caplog):
+    caplog.set_level(logging.DEBUG)
+    made = wire("http://127.0.0.1:1")
+    assert made.send(Grant(timeline(), "main", 0.0)).kind == "broken"
+    for name in ("tweepy", "tweepy.client", "urllib3", "urllib3.connectionpool", "requests", "asyncio"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    told = [repr(made), repr(made.clients)]
+    with running(posts()) as mock:
+        told += [repr(send(mock.url, request)) for request in (timeline(), LOOK_UP)]
+    for fault in (faults.refused(401), faults.cut(), faults.html(500), body(403, [1])):
+        with running(posts(), fault=lambda endpoint, nth, fault=fault: fault) as mock:
+            told.append(repr(send(mock.url, timeline())))
+    assert any("api.twitter.com" in record.getMessage() for record in caplog.records)  # tweepy did speak
+    assert any(record.name.startswith("urllib3") for record in caplog.records)
+    assert TOKEN not in caplog.text
+    assert not any(TOKEN in f"{record.getMessage()} {record.args}" for record in caplog.records)
+    assert TOKEN not in "".join(told)
