@@ -92,7 +92,7 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     rules = policy("x").limited(1_000_000, 900.0)
     settings = checked({"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench")
     connection = connect(path)
-    number = campaign(connection, settings.model_dump(mode="json"), settings.identity(), time.time())
+    number = campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())
     store = SqlStore(connection, number, "x")
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, ["main"], Caps())

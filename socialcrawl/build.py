@@ -23,7 +23,7 @@ from socialcrawl.sources.x.source import SEARCH, TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import vocabulary
 from socialcrawl.sources.x.wire import XWire, client, is_loopback
 from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import Connection, connect
+from socialcrawl.store.database import connect
 from socialcrawl.store.sql import SqlStore
 
 THREADS = 16  # requests in flight at most
@@ -42,15 +42,14 @@ class Campaign:
     crawl: Collect
     planner: WindowPlanner
     clock: SystemClock
-    connection: Connection
+    store: SqlStore
     billed: bool
     most: int | None
 
     def close(self) -> None:
         """Let go of the database; requests that were abandoned in flight are not waited for."""
         self.parts.pool.shutdown(wait=False, cancel_futures=True)
-        self.connection.close()
-        self.connection.engine.dispose()
+        self.store.close()
 
 
 def build(settings: Settings, watcher: Watcher) -> Campaign:
@@ -71,7 +70,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     most = _guarded(settings, table, len(queries), len(usernames)) if billed else None
     token, clock = _token(settings), SystemClock()
     connection = connect(settings.database)
-    number = campaign(connection, settings.model_dump(mode="json"), settings.identity(), clock.now())
+    number = campaign(connection, settings.model_dump(mode="json"), settings.identity(usernames), clock.now())
     store = SqlStore(connection, number, settings.source.platform)
     words = vocabulary(settings.source.vocabulary)
     rules = table.limited(settings.limits.k, settings.limits.d)
@@ -83,7 +82,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     wire = XWire(clients, words, rules, topic.count, clock.now, settings.source.keep_original)
     pool = ThreadPoolExecutor(min(THREADS, settings.crawl.refresh_rate))
     parts = Parts(crawl, source, store, wire, planner, clock, pool, watcher)
-    return Campaign(settings, parts, crawl, planner, clock, connection, billed, most)
+    return Campaign(settings, parts, crawl, planner, clock, store, billed, most)
 
 
 def usernames_in(file: Path) -> list[str]:

@@ -125,10 +125,12 @@ class Settings(Section):
     source: SourceSection = SourceSection()
     limits: LimitsSection = LimitsSection()
 
-    def identity(self) -> dict[str, Any]:
-        """What may not change while a campaign goes on, because its history rests on it."""
+    def identity(self, usernames: list[str]) -> dict[str, Any]:
+        """What may not change while a campaign goes on, because its history rests on it; `usernames` are its seeds."""
         whole = self.model_dump(mode="json")
-        chosen = {key: whole[key] for key in ("seed", "topic", "seeds")}
+        chosen = {key: whole[key] for key in ("seed", "topic")}
+        chosen["seeds"] = {key: whole["seeds"][key] for key in ("search", "most", "search_pages")}
+        chosen["seeds"]["usernames"] = usernames
         chosen["crawl"] = {key: whole["crawl"][key] for key in ("estimator", "switch_after", "start")}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
         return chosen

@@ -160,3 +160,13 @@ def test_a_clock_that_says_nothing_is_none(text):
 def test_any_date_is_a_number_or_nothing(text):
     found = classify.date({"Date": text})
     assert found is None or math.isfinite(found)
+
+
+def test_a_403_for_one_account_is_that_account_missing_and_not_the_end_of_the_campaign():
+    problem = {
+        "title": "Authorization Error",
+        "type": "https://api.x.com/2/problems/not-authorized-for-resource",
+        "detail": "Sorry, you are not authorized to see the user with id: [1].",
+    }
+    assert classify.kind(403, problem, [], 0.0)[0] == "missing"
+    assert classify.kind(403, problem | {"type": "about:blank"}, [], 0.0)[0] == "refused"

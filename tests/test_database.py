@@ -159,7 +159,7 @@ def test_the_summary_counts_as_plain_python_does(tmp_path):
 def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(tmp_path):
     def settings(**more):
         made = checked({"name": "a", "topic": {"keywords": ["x"]}, "crawl": {"steps": 5}} | more, "test")
-        return made.model_dump(mode="json"), made.identity()
+        return made.model_dump(mode="json"), made.identity(made.seeds.usernames)
 
     with opened(tmp_path / "a.db") as connection:
         first = campaign(connection, *settings(), BEGIN)

@@ -63,7 +63,7 @@ def test_one_batch_through_the_nine_stages(world):
     url, path = world
     settings = checked({"name": "walk", "topic": {"keywords": ["telescope"]}}, "walk")
     connection = connect(path)
-    number = campaign(connection, settings.model_dump(mode="json"), settings.identity(), 0.0)
+    number = campaign(connection, settings.model_dump(mode="json"), settings.identity([]), 0.0)
     store = SqlStore(connection, number, "x")
     rules, topic = policy("x").limited(10, 60.0), Topic(["telescope"])
     source = XSource(rules, TWEET, [])

@@ -54,7 +54,7 @@ def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending
                 reason = run(campaign.parts, size=settings.crawl.refresh_rate)
             finally:
                 view.end()
-        found = summary(campaign.connection, settings.name)
+        found = summary(campaign.store.connection, settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
@@ -84,7 +84,8 @@ def as_object(ending: Ending) -> dict[str, Any]:
         "steps": len(found.steps),
         "relevance": found.relevance,
         "seed_relevance": found.seed_relevance,
-        "posts": found.posts,
+        "posts": found.held,
+        "posts_read": found.posts,
         "accounts_asked": len(found.steps) + len(found.seeds),
         "accounts_known": found.known,
         "requests": found.sent,

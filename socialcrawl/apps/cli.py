@@ -134,9 +134,11 @@ def demo(
     seeds: Annotated[Path | None, typer.Option(help="A file of usernames to begin with, one a line.")] = None,
     seed_count: Annotated[int | None, typer.Option(min=1, help="Draw so many seeds among authors who match.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
-    steps: Annotated[int, typer.Option(min=1, help="Accounts to ask after the seeds.")] = 900,
+    steps: Annotated[int, typer.Option(min=1, help="Accounts to ask after the seeds.")] = 1200,
     estimator: Annotated[str, typer.Option(help="See the estimators in the README.")] = "hybrid-sum",
-    switch_after: Annotated[int, typer.Option(min=0, help="Steps before a hybrid turns linear.")] = 100,
+    switch_after: Annotated[
+        int | None, typer.Option(min=0, help="Steps before a hybrid turns linear; default: 1000, generated posts: 100.")
+    ] = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked together.")] = 1,
     window: Annotated[str, typer.Option(help="Length of the mock's windows.")] = "3s",
     limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,

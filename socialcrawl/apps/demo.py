@@ -17,8 +17,9 @@ from socialcrawl.apps.campaign import FAILED, Ending, as_object, told, work
 from socialcrawl.build import usernames_in
 from socialcrawl.draws import generator
 from socialcrawl.errors import SettingsError
+from socialcrawl.limits.budget import dollars
 from socialcrawl.relevance import Topic
-from socialcrawl.settings import Settings, checked
+from socialcrawl.settings import CrawlSection, Settings, checked
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
 USERS = 2000  # of the generated world
@@ -35,7 +36,7 @@ class Demo:
     seed: int
     steps: int
     estimator: str
-    switch_after: int
+    switch_after: int | None
     refresh_rate: int
     window: float
     limit: int
@@ -90,8 +91,10 @@ def _end(
         filled = sum(window["filled"] for window in counted["windows"])
         console.print(
             f"the mock's own count: {statuses}; {filled} of {len(counted['windows'])} windows filled; "
-            f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time"
+            f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time",
+            soft_wrap=True,
         )
+        console.print(f"on X itself, reading these posts and users would have cost {dollars(ending.found.cost)}")
     refused = counted["statuses"].get("429", 0)
     if refused:
         sys.stderr.write(f"{refused} requests were sent outside a window: please report this as a fault\n")
@@ -144,7 +147,7 @@ def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
             "seeds": {"search": not names, "usernames": names},
             "crawl": {
                 "estimator": wanted.estimator,
-                "switch_after": wanted.switch_after,
+                "switch_after": _switch_after(wanted),
                 "refresh_rate": wanted.refresh_rate,
                 "steps": wanted.steps,
             },
@@ -153,6 +156,13 @@ def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
         },
         "demo",
     )
+
+
+def _switch_after(wanted: Demo) -> int:
+    """The setting's own default on a user's posts; early enough to be seen on the generated ones."""
+    if wanted.switch_after is not None:
+        return wanted.switch_after
+    return 100 if wanted.posts is None else CrawlSection().switch_after
 
 
 def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:

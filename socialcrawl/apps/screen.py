@@ -120,7 +120,7 @@ class Picture(View):
         table.add_row("steps", _bar(crawl.taken, campaign.settings.crawl.steps))
         table.add_row("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)")
         table.add_row("accounts", f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier")
-        table.add_row("posts", f"{budget.posts:,}" + (f"   {dollars(budget.money)} at most" if budget.money else ""))
+        table.add_row("posts", f"{budget.posts:,}" + (f"   {dollars(budget.money)} at most" if campaign.billed else ""))
         table.add_row("window", f"{left:,} of {k:,} requests left" + (f", next in {span(until)}" if until else ""))
         table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
         return Panel(Group(table, self._status(campaign)), title=f"socialcrawl: {campaign.settings.name}")

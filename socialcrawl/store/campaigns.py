@@ -11,6 +11,8 @@ from socialcrawl.model import iso
 from socialcrawl.store.database import told
 from socialcrawl.store.tables import campaign as table
 
+LONGEST = 100  # characters of a setting that an error shows
+
 
 def campaign(connection: Connection, settings: dict[str, Any], identity: dict[str, Any], now: float) -> int:
     """The campaign.id of the campaign named in `settings`, which is begun if it is new.
@@ -57,7 +59,14 @@ def _differ(held: dict[str, Any], given: dict[str, Any]) -> list[str]:
     for key, value in given.items():
         before = held.get(key)
         if isinstance(value, dict) and isinstance(before, dict):
-            found += [f"[{key}] {part} was {before.get(part)!r}" for part in value if value[part] != before.get(part)]
+            found += [
+                f"[{key}] {part} was {_brief(before.get(part))}" for part in value if value[part] != before.get(part)
+            ]
         elif value != before:
-            found.append(f"{key} was {before!r}")
+            found.append(f"{key} was {_brief(before)}")
     return found
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."

@@ -147,6 +147,7 @@ class _Accounts:
 
     def _holder(self, username: str) -> int | None:
         """Of the accounts that have a name: one with an id, the one seen with it last, the first one."""
-        nodes = self._by_handle.get(username.lower(), ())
-        rank = lambda node: (self.known[node].id is not None, self._profiled.get(node, ""), -node)  # noqa: E731
-        return max(nodes, key=rank, default=None)
+        return max(self._by_handle.get(username.lower(), ()), key=self._rank, default=None)
+
+    def _rank(self, node: int) -> tuple[bool, str, int]:
+        return self.known[node].id is not None, self._profiled.get(node, ""), -node

@@ -31,6 +31,11 @@ class SqlStore:
         self._nodes = Nodes(connection, platform)
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
+    def close(self) -> None:
+        """Let go of the database."""
+        self.connection.close()
+        self.connection.engine.dispose()
+
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """The nodes of accounts that a person names; unknown ones are stored by name only."""
         whos = [Who(None, name) for name in usernames]

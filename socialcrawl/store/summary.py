@@ -39,12 +39,15 @@ select count(*), coalesce(sum(posts), 0), coalesce(sum(coalesce(cost, most)), 0)
 from request where campaign = :campaign
 """
 
+HELD = "select count(*) from post"
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a campaign has found so far, and what it took.
 
-    `seeds` and `steps` are the values beta of the seeds and of the steps after them, in order (float64). `cost` is in
+    `seeds` and `steps` are the values beta of the seeds and of the steps after them, in order (float64). `posts`
+    counts posts read (a post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in
     mills of a cent by the price table, `began` and `ended` are ISO 8601.
     """
 
@@ -57,6 +60,7 @@ class Summary:
     known: int
     sent: int
     posts: int
+    held: int
     cost: int
     began: str | None
     ended: str | None
@@ -103,6 +107,7 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
             known=int(_rows(connection, KNOWN, number)[0][0]),
             sent=sent,
             posts=int(posts),
+            held=int(_rows(connection, HELD, number)[0][0]),
             cost=int(cost),
             began=began,
             ended=ended,

@@ -65,6 +65,8 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[str, s
         return "refused", "the token was not accepted (401): check the environment variable that token_env names"
     if status == 402:
         return "money", f"the X account has no credits left (402: {detail}); buy credits, then run again to go on"
+    if status == 403 and str(problem.get("type", "")).endswith("not-authorized-for-resource"):
+        return "missing", detail
     if status == 403:
         return "refused", f"X does not allow this request (403: {detail}); check the access level of the app"
     if status == 404 and problem:

@@ -115,7 +115,7 @@ class XWire:
             why = f"the server does not know this endpoint (404: {bare.why}): is base_url right?"
             return Reply("refused", bare.at, status=bare.status, date=bare.date, limits=bare.limits, why=why)
         try:
-            page = self._page(request, body if bare.kind == "ok" else {"errors": _gone(request)})
+            page = self._page(request, body if bare.kind == "ok" else {"errors": _gone(request, body)})
             cursor = parse.cursor(body)
         except parse.FieldsMissingError as error:
             why = (
@@ -168,16 +168,18 @@ def _get(made: tweepy.Client, request: Request) -> requests.Response:
 
 
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
-    """Whether a 404 speaks of the users who were asked for; else it is the address that is wrong."""
-    said = str(problem.get("type", "")).endswith("resource-not-found")
+    """Whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
+    said = str(problem.get("type", "")).endswith(("resource-not-found", "not-authorized-for-resource"))
     return request.endpoint == TIMELINE or (said and request.endpoint in LOOK_UPS)
 
 
-def _gone(request: Request) -> list[Mapping[str, str]]:
-    """The partial errors that a 404 stands for."""
+def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The partial errors that a 404, or a 403 for one user, stands for."""
     name = next(key for key in ("usernames", "ids", "id") if key in request.params)
+    said = {key: problem.get(key, "") for key in ("type", "detail")}
     return [
-        {"resource_type": "user", "parameter": name, "resource_id": value} for value in request.params[name].split(",")
+        {**said, "resource_type": "user", "parameter": name, "resource_id": value}
+        for value in request.params[name].split(",")
     ]
 
 
