@@ -62,7 +62,7 @@ class Lookup:
         self.connection = connection
         self.sql = str(statement.compile(dialect=connection.dialect))
 
-    def rows(self, keys: Sequence[str | None]) -> Sequence[Any]:
+    def rows(self, keys: Sequence[str | int | None]) -> Sequence[Any]:
         """The rows of all keys, in no particular order; none for no keys."""
         if not keys:
             return ()

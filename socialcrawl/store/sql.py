@@ -10,6 +10,7 @@ from sqlalchemy.exc import DatabaseError
 from socialcrawl.model import Answer, Grant, Node, Outcome, Page, Reply, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.store import answers, reading
+from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.database import told
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.tables import account, outcome, pick, request
@@ -29,6 +30,8 @@ class SqlStore:
         self.connection, self.campaign = connection, campaign
         self._write = Writes(connection, campaign)
         self._nodes = Nodes(connection, platform)
+        columns = select(account.c.node, account.c.platform_id, account.c.username)
+        self._who = Lookup(connection, columns.where(among(account.c.node)))
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
     def close(self) -> None:
@@ -50,9 +53,8 @@ class SqlStore:
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """See `protocols.Store.accounts`."""
-        columns = select(account.c.node, account.c.platform_id, account.c.username)
         with self._transaction():
-            found = self.connection.execute(columns.where(account.c.node.in_(nodes))).all()
+            found = self._who.rows(nodes)
         return {Node(node): Who(key, username) for node, key, username in found}
 
     def reserve(self, grant: Grant) -> None:
