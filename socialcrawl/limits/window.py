@@ -5,8 +5,8 @@ between our sending and the reply, and requests in flight may fall on either sid
 
 - the first request of a window (and the first after a restart) flies alone, with nothing else in flight;
 - our own end is counted from the *arrival* of its reply, the latest moment at which the server can have begun;
-- the headers of a reply that flew alone are the truth about what is used; all others may only make things stricter:
-  fewer requests left, a smaller k, a later end;
+- the headers of a reply that flew alone are the truth about what is used and when the window ends; all others may
+  only make things stricter: fewer requests left, a smaller k, a later end;
 - a reply that arrives when the server's window may already be over is *late*: it may belong to the server's next
   window. It says nothing about the end of ours, and it counts in our next one until headers tell.
 """
@@ -89,9 +89,10 @@ class FixedWindow:
     def _end(self, rest: float, spent: int, at: float, *, alone: bool) -> None:
         """Take in that the server's window ended about `rest` seconds after its reply was sent."""
         assert self.end is not None
+        shorter = rest + ROUNDING < self.d  # it was open already, or the server's d is less than ours
         if alone:
-            self.early = self.left + (self.d if spent == 1 else rest - ROUNDING)
-        if at + rest > self.end + ROUNDING or (alone and spent > 1 and at + rest + ROUNDING < self.end):
+            self.early = self.left + (rest - ROUNDING if shorter or spent > 1 else self.d)
+        if at + rest > self.end + ROUNDING or (alone and shorter):
             self.end = at + rest + ROUNDING
 
     def _is_over(self, now: float) -> bool:
