@@ -137,8 +137,9 @@ def test_the_summary_counts_as_plain_python_does(tmp_path):
     assert found.seed_relevance == pytest.approx(sum(found.seeds.tolist()))
     best = sorted((p for p in pairs if p[1].value > 0), key=lambda pair: (-pair[1].value, pair[0].n))
     who = store.accounts([pick.node for pick, _ in best])
-    assert [(row["n"], row["account"], row["value"]) for row in found.top] == [
-        (pick.n, f"@{who[pick.node].username}", outcome.value) for pick, outcome in best
+    steps = [pick.n for pick, _ in pairs if pick.act == "expand"]
+    assert [(row["step"], row["account"], row["value"]) for row in found.top] == [
+        (sum(n <= pick.n for n in steps), f"@{who[pick.node].username}", outcome.value) for pick, outcome in best
     ][:15]
     gone = [o.missing for p, o in pairs if o.missing and p.node >= 0]
     assert found.missing == {reason: gone.count(reason) for reason in set(gone)}

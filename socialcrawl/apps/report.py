@@ -32,7 +32,7 @@ def _best(found: Summary) -> Table:
     for name in ("relevance", "matches", "posts read", "step"):
         table.add_column(name, justify="right")
     for row in found.top:
-        step = "seed" if row["act"] == "seed" else f"{row['n']:,}"
+        step = "seed" if row["act"] == "seed" else f"{row['step']:,}"
         table.add_row(Text(row["account"]), f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['posts']:,}", step)
     if not found.top:
         table.add_row("none yet", "", "", "", "")

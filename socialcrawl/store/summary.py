@@ -11,7 +11,8 @@ from socialcrawl.errors import StoreError
 
 # Ties in value go to the earlier pick, as everywhere.
 TOP = """
-select coalesce('@' || a.username, a.platform_id) as account, a.name, o.value, o.occurrences, o.posts, p.act, p.n
+select coalesce('@' || a.username, a.platform_id) as account, a.name, o.value, o.occurrences, o.posts, p.act,
+  (select count(*) from pick q where q.campaign = p.campaign and q.act = 'expand' and q.n <= p.n) as step
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
 where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand')
 order by o.value desc, o.n limit :most
