@@ -17,7 +17,7 @@ ESTIMATORS = ("bfs", "nh-n-sum", "nh-e-sum", "nh-ne-sum", "lnh-sum", "hybrid-sum
 
 def measure() -> list[Figure]:
     """Mean relevance over the seed sets by estimator; empty where the posts are not beside the checkout."""
-    posts = Path(os.environ.get("SOCIALCRAWL_SHARED", "../shared")) / "data" / "ubuntu_irc.parquet"
+    posts = Path(os.environ.get("SOCIALCRAWL_SHARED") or "../shared") / "data" / "ubuntu_irc.parquet"
     if not posts.exists():
         return [Figure(f"not measured: {posts} is missing (set SOCIALCRAWL_SHARED)", "-")]
     found = {name: [_crawl(posts, name, number) for number in SETS] for name in ESTIMATORS}

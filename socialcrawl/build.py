@@ -9,7 +9,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import Policy
@@ -24,6 +24,7 @@ from socialcrawl.sources.x.vocabulary import vocabulary
 from socialcrawl.sources.x.wire import XWire, client, is_loopback
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
+from socialcrawl.store.lease import Lease
 from socialcrawl.store.sql import SqlStore
 
 THREADS = 16  # requests in flight at most
@@ -43,6 +44,7 @@ class Campaign:
     planner: WindowPlanner
     clock: SystemClock
     store: SqlStore
+    lease: Lease
     billed: bool
     most: int | None
 
@@ -50,6 +52,7 @@ class Campaign:
         """Let go of the database; requests that were abandoned in flight are not waited for."""
         self.parts.pool.shutdown(wait=False, cancel_futures=True)
         self.store.close()
+        self.lease.release()
 
 
 def build(settings: Settings, watcher: Watcher) -> Campaign:
@@ -70,6 +73,11 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     most = _guarded(settings, table, len(queries), len(usernames)) if billed else None
     token, clock = _token(settings), SystemClock()
     connection = connect(settings.database)
+    try:
+        lease = Lease(settings.database, settings.name)
+    except StoreError:
+        connection.close()
+        raise
     number = campaign(connection, settings.model_dump(mode="json"), settings.identity(usernames), clock.now())
     store = SqlStore(connection, number, settings.source.platform)
     words = vocabulary(settings.source.vocabulary)
@@ -82,7 +90,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     wire = XWire(clients, words, rules, topic.count, clock.now, settings.source.keep_original)
     pool = ThreadPoolExecutor(min(THREADS, settings.crawl.refresh_rate))
     parts = Parts(crawl, source, store, wire, planner, clock, pool, watcher)
-    return Campaign(settings, parts, crawl, planner, clock, store, billed, most)
+    return Campaign(settings, parts, crawl, planner, clock, store, lease, billed, most)
 
 
 def usernames_in(file: Path) -> list[str]:
@@ -101,7 +109,8 @@ def usernames_in(file: Path) -> list[str]:
 def _crawl(settings: Settings, queries: list[Node], names: list[Node], source: XSource) -> Collect:
     how = settings.crawl
     estimator = named(how.estimator, seed=settings.seed, switch_after=how.switch_after, start=how.start)
-    return Collect(Seeds(queries, names, settings.seeds.most), estimator, how.steps, source.width)
+    seeds = Seeds(queries, names, settings.seeds.most, look_up=not source.words.search)
+    return Collect(seeds, estimator, how.steps, source.width)
 
 
 def _caps(settings: Settings) -> Caps:

@@ -3,6 +3,8 @@
 import threading
 import time
 
+LONGEST = 3600.0  # seconds of one sleep: a clock that is set meanwhile is noticed
+
 
 class SystemClock:
     """The clock of this machine; a sleep ends early when somebody interrupts."""
@@ -15,8 +17,8 @@ class SystemClock:
         return round(time.time(), 6)
 
     def sleep(self, until: float) -> None:
-        """Wait until that instant, or until `interrupt`."""
-        self._stop.wait(max(0.0, until - time.time()))
+        """Wait until that instant, at most an hour, or until `interrupt`; whoever waits asks again."""
+        self._stop.wait(min(LONGEST, max(0.0, until - time.time())))
 
     def interrupt(self) -> None:
         """Ask the run to stop; safe to call from a signal handler."""

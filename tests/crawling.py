@@ -8,8 +8,6 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-import pytest
-
 from socialcrawl.apps.screen import View
 from socialcrawl.build import build
 from socialcrawl.lab.generate import generate, topics, write
@@ -21,10 +19,6 @@ from socialcrawl.settings import Settings, checked
 TOKEN_ENV, TOKEN = "SOCIALCRAWL_TEST_TOKEN", "AAAA-the-token-that-nobody-may-see"
 os.environ[TOKEN_ENV] = TOKEN
 TOPIC = next(iter(topics().values()))
-SHARED = Path(os.environ.get("SOCIALCRAWL_SHARED", ""))
-needs_shared = pytest.mark.skipif(
-    not os.environ.get("SOCIALCRAWL_SHARED"), reason="SOCIALCRAWL_SHARED does not say where the recorded samples are"
-)
 
 
 def scratch() -> Path:

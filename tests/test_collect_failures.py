@@ -21,7 +21,8 @@ def test_when_nobody_can_be_read_the_crawl_ends_without_learning(name):
     assert (end.kind, by.taken, by.relevance) == ("done", 2, 0.0)
     world.missing[0] = ["deleted"]
     history, end = crawl(world, collect(name, [0]))
-    assert (sequence(history), end.kind) == ([0], "done")
+    assert (sequence(history), end.kind) == ([0], "failed")  # no seed could be read: no work was done
+    assert "deleted" in end.why
 
 
 def test_an_account_that_is_another_one_leaves_the_frontier_without_links():

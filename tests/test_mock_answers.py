@@ -1,14 +1,13 @@
 """Every answer of the mock in both vocabularies, against a hand-written schema and against X's own documents."""
 
 import json
-import os
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
 import httpx
 import jsonschema
 import pytest
+from shared import needed
 from test_mock_world import START, posts_of, synthetic
 
 from socialcrawl.mock.server import running
@@ -150,11 +149,7 @@ def _keys(value):
 
 @cache
 def _official(kind):
-    shared = os.environ.get("SOCIALCRAWL_SHARED")
-    path = Path(shared or "", "reference", DOCUMENTS[kind])
-    if not shared or not path.is_file():
-        pytest.skip(f"SOCIALCRAWL_SHARED names no folder with reference/{DOCUMENTS[kind]}")
-    return _as_json_schema(json.loads(path.read_text(encoding="utf-8")))
+    return _as_json_schema(json.loads(needed(f"reference/{DOCUMENTS[kind]}").read_text(encoding="utf-8")))
 
 
 def _as_json_schema(node):

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 import requests
+from shared import needed
 from test_mock_world import START, posts_of, synthetic
 
 from socialcrawl.errors import MockError, PostsFileError
@@ -277,10 +278,7 @@ def test_a_page_of_a_hundred_posts_costs_a_few_milliseconds(tmp_path):
 def test_a_recorded_file_is_served_as_it_is(name):
     from pyarrow import parquet
 
-    shared = os.environ.get("SOCIALCRAWL_SHARED")
-    path = Path(shared or "", "data", f"{name}.parquet")
-    if not shared or not path.is_file():
-        pytest.skip(f"SOCIALCRAWL_SHARED names no folder with data/{name}.parquet")
+    path = needed(f"data/{name}.parquet")
     rows = parquet.read_table(path).select(["author", "created_at", "text"]).to_pylist()
     prolific = Counter(row["author"].lower() for row in rows).most_common(20)
     author = next(name for name, _ in prolific if re.fullmatch("[a-z0-9_]{1,15}", name))

@@ -148,8 +148,9 @@ def test_limits_may_differ_by_endpoint():
         ({"missing": 1.5}, "missing accounts is 1.5"),
         ({"report": Path("/nowhere/at/all.json")}, "no folder for the report"),
         ({"port": 70_000}, "port is 70000"),
-        ({"host": "0.0.0.0"}, "0.0.0.0 can be reached by others"),
-        ({"host": "example.org"}, "can be reached by others"),
+        ({"host": "0.0.0.0"}, "0.0.0.0 is not this machine alone"),
+        ({"host": "example.org"}, "is not this machine alone"),
+        ({"report": Path("/")}, "is a folder"),
     ],
 )
 def test_a_wrong_setting_is_refused_with_a_remedy(setting, said):

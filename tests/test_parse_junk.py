@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from crawling import SHARED, needs_shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared import needed
 from test_parse import BOTH, post_of, problem
 
 from socialcrawl.sources.x import parse
@@ -68,12 +68,11 @@ SAMPLES = ["x_v2_users_id_tweets", "x_v2_users_id_tweets_async", "x_v2_users_id_
 
 
 def recorded(name):
-    body = json.loads((SHARED / "reference/samples" / f"{name}.json").read_text())["response"]["body"]
+    body = json.loads(needed(f"reference/samples/{name}.json").read_text())["response"]["body"]
     text = body.get("string", body) if isinstance(body, dict) else body
     return json.loads(text) if isinstance(text, str) else text
 
 
-@needs_shared
 @pytest.mark.parametrize("name", [*SAMPLES, "x_v2_search_all", "x_v2_home_timeline"])
 def test_recorded_posts_parse_once_the_fields_are_there(name):
     payload = recorded(name)
@@ -85,11 +84,10 @@ def test_recorded_posts_parse_once_the_fields_are_there(name):
     assert parse.cursor(payload) == payload.get("meta", {}).get("next_token")
 
 
-@needs_shared
 def test_recorded_users_and_partial_errors_parse():
     payload = recorded("x_v2_users_by")
     assert [row.id for row in parse.users_page(payload, TWEET).accounts] == [user["id"] for user in payload["data"]]
-    shapes = json.loads((SHARED / "reference/samples/x_error_envelopes.json").read_text())
+    shapes = json.loads(needed("reference/samples/x_error_envelopes.json").read_text())
     reasons = {
         name: parse.missing(shape["body"]["errors"]) for name, shape in shapes.items() if name.startswith("200_u")
     }

@@ -1,6 +1,5 @@
 import gzip
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from shared import needed
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.lab.posts import read_posts
@@ -133,10 +133,7 @@ def test_a_missing_file_is_refused(tmp_path):
 
 
 def test_a_recorded_file_is_read_whole():
-    shared = os.environ.get("SOCIALCRAWL_SHARED")
-    path = Path(shared or "", "data", "ubuntu_irc.parquet")
-    if not shared or not path.is_file():
-        pytest.skip("SOCIALCRAWL_SHARED names no folder with data/ubuntu_irc.parquet")
+    path = needed("data/ubuntu_irc.parquet")
     posts = read_posts(path)
     table = parquet.read_table(path)
     assert posts.texts == table["text"].to_pylist()

@@ -1,19 +1,16 @@
 """Whole crawls on real posts (and on made ones, which are always there) against a full-rescan referee."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from known import World, collect, crawl, sequence
+from shared import needed
 from sklearn.linear_model import LinearRegression
 
 from socialcrawl.draws import generator
 from socialcrawl.lab.generate import generate, topics
 from socialcrawl.relevance import Topic, worth
 
-UBUNTU = Path(os.environ.get("SOCIALCRAWL_SHARED", "/work/shared")) / "data" / "ubuntu_irc.parquet"
 SEEDS, SWITCH, STEPS = 50, 50, 300
 
 
@@ -100,9 +97,8 @@ def check(world: World) -> None:
     assert found["hybrid-sum"] > 1.2 * found["bfs"] > 0.0
 
 
-@pytest.mark.skipif(not UBUNTU.exists(), reason=f"{UBUNTU} is missing: set SOCIALCRAWL_SHARED")
 def test_on_ubuntu_irc_the_crawl_is_the_referees_and_the_hybrid_finds_more_than_breadth_first():
-    table = pq.read_table(UBUNTU, columns=["author", "text", "mentions"])
+    table = pq.read_table(needed("data/ubuntu_irc.parquet"), columns=["author", "text", "mentions"])
     world = world_of(table, "kernel")
     assert len(world.links) == 17_526  # authors without case, as the README beside the data counts them
     check(world)

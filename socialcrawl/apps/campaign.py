@@ -17,11 +17,12 @@ from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
 from socialcrawl.limits.budget import dollars
 from socialcrawl.model import Stop, Wait
-from socialcrawl.run import run
+from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
 from socialcrawl.store.summary import Summary, summary
 
 DONE, FAILED, USAGE, PAUSED, INTERRUPTED = 0, 1, 2, 3, 130
+STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
 CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERRUPTED}
 
 
@@ -48,7 +49,8 @@ def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending
     if not quiet:
         console.print(_announcement(campaign), soft_wrap=True)
     try:
-        with _signals(campaign):
+        # A live picture says by itself that it stops.
+        with _signals(campaign, quiet=quiet or console.is_terminal):
             view.begin(campaign)
             try:
                 reason = run(campaign.parts, size=settings.crawl.refresh_rate)
@@ -94,13 +96,14 @@ def as_object(ending: Ending) -> dict[str, Any]:
 
 def leave(code: int) -> NoReturn:
     """End the process; threads that still wait for an abandoned request are not waited for."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream:  # a shell may have closed it
+            stream.flush()
     os._exit(code)
 
 
 @contextmanager
-def _signals(campaign: Campaign) -> Iterator[None]:
+def _signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
     """Ctrl-C and SIGTERM ask the run to stop; a second one ends it at once (what is in flight counts as spent).
 
     The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
@@ -110,6 +113,8 @@ def _signals(campaign: Campaign) -> Iterator[None]:
         if campaign.clock.interrupted():
             raise KeyboardInterrupt
         campaign.clock.interrupt()
+        if not quiet:
+            os.write(2, STOPPING)  # a handler may run in the middle of anything: no buffers
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 Database = Annotated[Path | None, typer.Option("--db", help="The database; default: the newest *.db here.")]
+AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent\n"
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -76,18 +77,18 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a campaign, or go on with it where it stopped."""
-    from rich.console import Console  # noqa: PLC0415
-
     from socialcrawl.apps.campaign import INTERRUPTED, leave, told, work  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
 
     settings = read(campaign)
     if steps is not None:
         settings = settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
-    console = Console()
+    console = plain()
     try:
         ending = work(settings, console, quiet=as_json)
     except KeyboardInterrupt:
+        sys.stderr.write(AT_ONCE)
         leave(INTERRUPTED)
     told(settings, console, ending, as_json=as_json)
     leave(ending.code)
@@ -104,6 +105,7 @@ def mock(
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
     now: Annotated[str | None, typer.Option(help="The instant of search and counts, ISO 8601.")] = None,
     report: Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")] = None,
+    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines in; see --host.")] = False,
     with_stdin: Annotated[bool, typer.Option("--with-stdin", hidden=True)] = False,
 ) -> None:
     """Serve a file of posts as X API v2, with real windows and an own count, until stopped."""
@@ -121,6 +123,7 @@ def mock(
             missing=missing,
             now=None if now is None else instant(now),
             report=report,
+            allow_remote=allow_remote,
         ),
         with_stdin=with_stdin,
     )
@@ -148,10 +151,9 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Start the mock X API on posts, crawl it from a keyword within the rate limit, and show what was found."""
-    from rich.console import Console  # noqa: PLC0415
-
     from socialcrawl.apps import demo as show  # noqa: PLC0415
     from socialcrawl.apps.campaign import INTERRUPTED, leave  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.words import seconds  # noqa: PLC0415
 
     wanted = show.Demo(
@@ -171,8 +173,9 @@ def demo(
         database=database,
     )
     try:
-        code = show.demo(wanted, Console(), as_json=as_json)
+        code = show.demo(wanted, plain(), as_json=as_json)
     except KeyboardInterrupt:
+        sys.stderr.write(AT_ONCE)
         code = INTERRUPTED
     leave(code)
 
@@ -185,16 +188,16 @@ def report(
     top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
 ) -> None:
     """Show what a campaign has found: the most relevant accounts, the score curve, the requests."""
-    from rich.console import Console  # noqa: PLC0415
-
     from socialcrawl.apps import query as asking  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
+    from socialcrawl.sources.x.wire import is_loopback  # noqa: PLC0415
     from socialcrawl.store.database import connect  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
 
     with connect(asking.database(database), create=False) as connection:
         found = summary(connection, campaign, top)
-    show(Console(), found, png, billed=found.cost > 0)
+    show(plain(), found, png, billed=not is_loopback(found.base_url))
 
 
 @app.command()

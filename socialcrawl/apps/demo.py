@@ -16,12 +16,16 @@ from rich.console import Console
 from socialcrawl.apps.campaign import FAILED, Ending, as_object, told, work
 from socialcrawl.build import usernames_in
 from socialcrawl.draws import generator
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import CrawlSection, Settings, checked
+from socialcrawl.store.database import connect
+from socialcrawl.store.lease import Lease
+from socialcrawl.store.summary import campaigns
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
+OWN = Path("demo.db")  # begun anew by every demo that names no database
 USERS = 2000  # of the generated world
 
 
@@ -61,6 +65,8 @@ def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
         with spawn(posts, *_options(wanted, count)) as mock:
             if not as_json:
                 console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
+            if wanted.database is None:
+                _begin_anew(OWN)
             os.environ[TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
             wall, cpu = time.perf_counter(), time.process_time()
@@ -94,11 +100,39 @@ def _end(
             f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time",
             soft_wrap=True,
         )
+        if ending.code == FAILED and not settings.seeds.usernames:
+            console.print("a search reaches back 7 days; --seed-count 50 draws seeds from the whole file")
         console.print(f"on X itself, reading these posts and users would have cost {dollars(ending.found.cost)}")
     refused = counted["statuses"].get("429", 0)
     if refused:
         sys.stderr.write(f"{refused} requests were sent outside a window: please report this as a fault\n")
     return ending.code or (FAILED if refused else 0)
+
+
+def _begin_anew(database: Path) -> None:
+    """Remove what an earlier demo left; anything else is left as it is.
+
+    Raises:
+        SettingsError: the file is not the database of a demo.
+        StoreError: another demo is using it.
+    """
+    if not database.exists():
+        return
+    lease = Lease(database, "demo")
+    try:
+        connection = connect(database, create=False)
+        names = [name for _, name in campaigns(connection)]
+        connection.close()
+        connection.engine.dispose()
+    except StoreError as error:
+        lease.release()
+        raise SettingsError(f"{database} is not the database of a demo: name another with --db.") from error
+    if names in ([], ["demo"]):
+        for suffix in ("", "-wal", "-shm"):
+            database.with_name(database.name + suffix).unlink(missing_ok=True)
+    lease.release()
+    if names not in ([], ["demo"]):
+        raise SettingsError(f"{database} holds other campaigns ({', '.join(names)}): name another with --db.")
 
 
 def _options(wanted: Demo, count: Path) -> list[str]:
@@ -134,15 +168,11 @@ def _generated(folder: Path, wanted: Demo, console: Console, *, quiet: bool) -> 
 
 def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
     names = _seeds(wanted, posts, keyword)
-    database = wanted.database or Path("demo.db")
-    if wanted.database is None:
-        for suffix in ("", "-wal", "-shm"):
-            database.with_name(database.name + suffix).unlink(missing_ok=True)
     return checked(
         {
             "name": "demo",
             "seed": wanted.seed,
-            "database": database,
+            "database": wanted.database or OWN,
             "topic": {"keywords": [keyword]},
             "seeds": {"search": not names, "usernames": names},
             "crawl": {
@@ -169,6 +199,8 @@ def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
     """The usernames to begin with, as the mock shows them; none: the keywords are to find them."""
     if wanted.seeds is None and wanted.seed_count is None:
         return []
+    if wanted.seeds is not None and wanted.seed_count is not None:
+        raise SettingsError("--seeds names the accounts to begin with, --seed-count draws some: give one of the two.")
     from socialcrawl.lab.posts import fold, read_posts  # noqa: PLC0415
     from socialcrawl.mock.world import build_world  # noqa: PLC0415
 
@@ -176,7 +208,10 @@ def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
     usernames = world.accounts.usernames
     if wanted.seeds is not None:
         shown = dict(zip(world.accounts.keys, usernames, strict=True))
-        return [shown.get(fold(name), name) for name in usernames_in(wanted.seeds)]
+        names = [shown.get(fold(name), name) for name in usernames_in(wanted.seeds)]
+        if not names:
+            raise SettingsError(f"The file of seeds {wanted.seeds} names nobody: write one username a line.")
+        return names
     count = Topic([keyword]).count
     matching = dict.fromkeys(int(a) for a, text in zip(world.author, world.texts, strict=True) if count(text))
     if not matching:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from socialcrawl.apps.console import plain
 from socialcrawl.errors import StoreError
 
 # Pragmas whose argument only says what is asked about, and pragmas that do something without one.
@@ -48,7 +48,8 @@ def ask(path: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 def write(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], style: str) -> None:
     """Write the answer to stdout; `style` is table | csv | json."""
     if style == "json":
-        listed = [dict(zip(columns, row, strict=True)) for row in rows]
+        names = _distinct(columns)
+        listed = [dict(zip(names, row, strict=True)) for row in rows]
         sys.stdout.write(json.dumps(listed, ensure_ascii=False, default=bytes.hex) + "\n")
     elif style == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -72,15 +73,23 @@ def database(given: Path | None) -> Path:
     return here[-1]
 
 
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """The names of the columns, made different where a query gives one twice: a, a_2, a_3."""
+    names: list[str] = []
+    for column in columns:
+        others = (f"{column}_{number}" for number in range(2, len(columns) + 2))
+        names.append(column if column not in names else next(other for other in others if other not in names))
+    return names
+
+
 def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    console = Console()
     table = Table(box=None, pad_edge=False)
     for index, name in enumerate(columns):
         numbers = all(isinstance(row[index], int | float | None) for row in rows)
         table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text("" if value is None else str(value)) for value in row))
-    console.print(table)
+    plain(unfolded=True).print(table)
 
 
 def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -28,9 +28,9 @@ def show(console: Console, found: Summary, png: Path | None, *, billed: bool) ->
 
 def _best(found: Summary) -> Table:
     table = Table(title="most relevant accounts", title_justify="left", box=None, pad_edge=False)
-    table.add_column("account", no_wrap=True)
+    table.add_column("account", overflow="fold")
     for name in ("relevance", "matches", "posts read", "step"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for row in found.top:
         step = "seed" if row["act"] == "seed" else f"{row['step']:,}"
         table.add_row(Text(row["account"]), f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['posts']:,}", step)

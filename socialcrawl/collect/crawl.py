@@ -54,7 +54,7 @@ class Collect:
             return Stop("done", f"all {self.steps} steps are done")
         rows = self.graph.frontier()
         if not len(rows):
-            return self._late(left) or Stop("done", "the frontier is empty: every account in reach was asked")
+            return self._late(left) or self._exhausted()
         scores = self.estimator.score(self.graph, rows, self.taken)
         best = greedy(scores, left)
         return tuple(
@@ -77,7 +77,7 @@ class Collect:
                 self.seeds.absorb(pick, outcome)
                 continue
             if pick.act == "seed":
-                self.seeds.done(pick.node)
+                self.seeds.done(pick.node, outcome.missing)
                 self.graph.seed(pick.node)
                 self.seed_relevance += outcome.value
             else:
@@ -113,6 +113,11 @@ class Collect:
         del self.resting[node]
         if not self.seeds.retry(node):
             self.graph.set_open(node, is_open=True)
+
+    def _exhausted(self) -> Stop:
+        if self.seeds.unread:
+            return Stop("failed", self.seeds.complaint())
+        return Stop("done", "the frontier is empty: every account in reach was asked")
 
     def _late(self, left: int) -> Batch:
         """With nothing else to do, nodes that rest are asked before their time; seeds among them as seeds."""

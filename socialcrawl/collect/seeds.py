@@ -15,9 +15,14 @@ class Seeds:
         queries: nodes of the keyword searches; their authors become seeds, after the named ones.
         names: nodes of the accounts that the user named.
         most: the most seeds that searches may add; None for all.
+        look_up: whether authors that a search found are looked up before they are asked; not needed where the search
+            brings their profiles.
     """
 
-    def __init__(self, queries: Iterable[Node] = (), names: Iterable[Node] = (), most: int | None = None) -> None:
+    def __init__(
+        self, queries: Iterable[Node] = (), names: Iterable[Node] = (), most: int | None = None, *, look_up: bool = True
+    ) -> None:
+        self.look_up = look_up
         self.queries = list(queries)
         self.unresolved = list(dict.fromkeys(names))
         self.most = most
@@ -59,8 +64,17 @@ class Seeds:
         if node not in self.ready and node not in self.asked:
             self.ready.append(node)
 
-    def done(self, node: Node) -> None:
-        """Note that a seed was asked."""
+    @property
+    def unread(self) -> bool:
+        """Whether no seed that was asked could be read."""
+        return all(node in self.missing for node in self.asked)
+
+    def done(self, node: Node, missing: str | None) -> None:
+        """Note that a seed was asked, and why it could not be read if so."""
+        if missing is not None:
+            self.missing[node] = missing
+        else:
+            self.missing.pop(node, None)
         if node in self.ready:
             self.ready.remove(node)
         self.asked[node] = None
@@ -91,5 +105,5 @@ class Seeds:
             if self.most is not None and self.found >= self.most:
                 return
             if node not in self.unresolved and node not in self.ready:
-                self.unresolved.append(node)
+                (self.unresolved if self.look_up else self.ready).append(node)
                 self.found += 1

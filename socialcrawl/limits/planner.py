@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 
 from socialcrawl.limits.budget import Budget, Caps
 from socialcrawl.limits.policy import Policy
-from socialcrawl.limits.window import FixedWindow
+from socialcrawl.limits.window import FixedWindow, longest
 from socialcrawl.model import Answer, Grant, Page, Reply, Request, Stop, Wait
 from socialcrawl.protocols import Ledger
 
@@ -55,7 +55,7 @@ class WindowPlanner:
         """Learn from a reply; see `Planner.settle`."""
         self._pay(grant.request, reply)
         window = self._learn(grant, reply)
-        if reply.kind in ("backoff", "broken"):
+        if reply.kind in ("backoff", "broken") or (reply.kind in ("window", "day") and _rest(reply, window.d) is None):
             return self._back_off(window, grant, reply, now)
         self.in_a_row.clear()
         self.tries.pop(grant.request.key, None)
@@ -108,8 +108,8 @@ class WindowPlanner:
         return window
 
     def _close(self, window: FixedWindow, reply: Reply) -> Wait:
-        until = reply.at + _rest(reply, window.d)
-        window.close(until)
+        until = reply.at + (_rest(reply, window.d) or 0.0)
+        window.close(until, over=True)
         return Wait(until, reply.why)
 
     def _back_off(self, window: FixedWindow, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
@@ -140,10 +140,11 @@ class WindowPlanner:
         return "the first request of the window is in flight"
 
 
-def _rest(reply: Reply, d: float) -> float:
-    """Seconds until a window or a day is over that a 429 calls used up, by the server's own clock."""
+def _rest(reply: Reply, d: float) -> float | None:
+    """Seconds until a window or a day that a 429 calls used up is over, by the server's clock; None: it is absurd."""
     daily = reply.kind == "day"
     resets = [limit.resets for limit in reply.limits if limit.left == 0 and limit.daily == daily]
     if not resets or reply.date is None:  # a reset means nothing without the clock it is told by
         return LONGEST if daily else d
-    return max(1.0, max(resets) - reply.date + 1.0)
+    rest = max(resets) - reply.date + 1.0
+    return max(1.0, rest) if rest <= longest(d) else None

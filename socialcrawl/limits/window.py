@@ -17,6 +17,14 @@ ROUNDING = 1.0  # headers and Date are whole seconds: the true end is less than 
 ALONE = 0.05  # seconds after which to look again while a request flies alone
 
 
+DAY = 86_400.0
+
+
+def longest(d: float) -> float:
+    """The longest time in seconds that a header can mean for a window of d seconds; more is a fault of the server."""
+    return max(2.0 * d, DAY) + 60.0
+
+
 class FixedWindow:
     """A window of at most `k` requests per `d` seconds, opened by its first request."""
 
@@ -74,13 +82,18 @@ class FixedWindow:
         spent = limit.most - limit.left
         self.k = min(self.k, limit.most) if limit.most > 0 else self.k
         self.used = spent if alone else max(self.used, spent)
-        if date is not None and not late:
+        if date is not None and not late and limit.resets - date <= longest(self.d):
             self._end(limit.resets - date, spent, at, alone=alone)
 
-    def close(self, until: float) -> None:
-        """Send nothing before `until` (a 429, a back-off); what leaves then flies alone."""
+    def close(self, until: float, *, over: bool = False) -> None:
+        """Send nothing before `until`; what leaves then flies alone.
+
+        `over`: the server said that the window ends then (a 429 with its reset), so that a new one begins.
+        """
         self.closed_until = max(self.closed_until, until)
         self.sounding = True
+        if over:
+            self.used, self.end = 0, None
 
     def sound(self) -> None:
         """Forget what was in flight (a restart): the next request flies alone and its headers tell."""

@@ -198,12 +198,16 @@ async def _serving(mock: "Mock", settings: MockSettings, listener: socket.socket
         with suppress(asyncio.CancelledError):
             await writer
         if settings.report is not None:
-            write_report(mock.report(), settings.report)
+            try:
+                write_report(mock.report(), settings.report)
+            except OSError as error:
+                raise MockError(f"The report {settings.report} cannot be written: {error.strerror}.") from error
 
 
 async def _refresh(mock: "Mock", path: Path | None) -> None:
     while path is not None:
-        write_report(mock.report(), path)
+        with suppress(OSError):  # a disk that is full now may have room at the end, when a failure is told
+            write_report(mock.report(), path)
         await asyncio.sleep(REFRESH)
 
 

@@ -62,8 +62,12 @@ class MockSettings:
                 raise MockError(f"There is no endpoint {name}; the mock has {', '.join(ENDPOINTS)}.")
         if self.report is not None and not self.report.absolute().parent.is_dir():
             raise MockError(f"There is no folder for the report {self.report}; make the folder or name another file.")
+        if self.report is not None and self.report.is_dir():
+            raise MockError(f"{self.report} is a folder; name a file for the report.")
         if not self.allow_remote and not _loopback(self.host):
-            raise MockError(f"{self.host} can be reached by others; use 127.0.0.1, or allow remote hosts explicitly.")
+            raise MockError(
+                f"The host {self.host} is not this machine alone; give 127.0.0.1, or --allow-remote as well."
+            )
 
     def limit_of(self, endpoint: str) -> int:
         """The requests that one token may send to an endpoint in one window."""

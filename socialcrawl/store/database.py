@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from socialcrawl.errors import StoreError
@@ -44,7 +44,7 @@ def connect(path: Path, *, create: bool = True) -> Connection:
 
 def engine(path: Path) -> Engine:
     """An SQLAlchemy engine on the SQLite database at `path`."""
-    made = create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY})
+    made = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY})
 
     @event.listens_for(made, "connect")
     def prepare(raw: Any, _: Any) -> None:

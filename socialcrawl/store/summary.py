@@ -40,6 +40,7 @@ select count(*), coalesce(sum(posts), 0), coalesce(sum(coalesce(cost, most)), 0)
 from request where campaign = :campaign
 """
 
+BASE_URL = "select json_extract(settings, '$.source.base_url') from campaign where id = :campaign"
 HELD = "select count(*) from post"
 
 
@@ -47,12 +48,14 @@ HELD = "select count(*) from post"
 class Summary:
     """What a campaign has found so far, and what it took.
 
-    `seeds` and `steps` are the values beta of the seeds and of the steps after them, in order (float64). `posts`
-    counts posts read (a post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in
-    mills of a cent by the price table, `began` and `ended` are ISO 8601.
+    `base_url` is the server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the
+    values beta of the seeds and of the steps after them, in order (float64). `posts` counts posts read (a post read
+    twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by the price
+    table, `began` and `ended` are ISO 8601.
     """
 
     name: str
+    base_url: str
     top: list[dict[str, Any]]
     seeds: NDArray[np.float64]
     steps: NDArray[np.float64]
@@ -69,12 +72,12 @@ class Summary:
     @property
     def relevance(self) -> float:
         """The sum of beta over the steps after the seeds."""
-        return float(self.steps.sum())
+        return _total(self.steps)
 
     @property
     def seed_relevance(self) -> float:
         """The sum of beta over the seeds."""
-        return float(self.seeds.sum())
+        return _total(self.seeds)
 
 
 def campaigns(connection: Connection) -> list[tuple[int, str]]:
@@ -100,6 +103,7 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
         sent, posts, cost, began, ended = _rows(connection, TOTALS, number)[0]
         return Summary(
             name=title,
+            base_url=_rows(connection, BASE_URL, number)[0][0] or "",
             top=_dicts(connection, TOP, number, most=most),
             seeds=np.array([value for value, step in values if not step], np.float64),
             steps=np.array([value for value, step in values if step], np.float64),
@@ -113,6 +117,11 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
             began=began,
             ended=ended,
         )
+
+
+def _total(values: NDArray[np.float64]) -> float:
+    """The sum in order, as the crawl adds them up: `np.sum` adds in pairs."""
+    return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
 
 
 def _rows(connection: Connection, sql: str, campaign: int, **more: Any) -> Any:

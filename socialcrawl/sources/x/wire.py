@@ -1,6 +1,7 @@
 """The wire to X: one tweepy client a credential. It sends, parses and classifies; it never raises and never waits."""
 
 import ipaddress
+import json
 import logging
 import re
 import threading
@@ -98,10 +99,7 @@ class XWire:
             why = f"the connection failed ({type(error).__name__}): is the network up, and base_url right?"
             return Reply("broken", self.now(), why=why)
         at = self.now()
-        try:
-            body = orjson.loads(response.content)
-        except orjson.JSONDecodeError:
-            body = None
+        body = _decoded(response.content)
         known, date = classify.limits(response.headers), classify.date(response.headers)
         if date is None and response.status_code == 429:
             date = at  # without the server's clock, the reset is read by ours
@@ -167,10 +165,22 @@ def _get(made: tweepy.Client, request: Request) -> requests.Response:
     return answer
 
 
+def _decoded(content: bytes) -> Any:
+    """The JSON of an answer; None if it is none. Half a character, which some texts hold, becomes a question mark."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        try:
+            whole = json.dumps(json.loads(content), ensure_ascii=False, allow_nan=False)
+            return orjson.loads(whole.encode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+
+
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
     """Whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
     said = str(problem.get("type", "")).endswith(("resource-not-found", "not-authorized-for-resource"))
-    return request.endpoint == TIMELINE or (said and request.endpoint in LOOK_UPS)
+    return said and (request.endpoint == TIMELINE or request.endpoint in LOOK_UPS)
 
 
 def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
