@@ -129,3 +129,17 @@ def test_the_report_shows_the_best_accounts_the_curve_and_the_requests(tmp_path)
     nobody = socialcrawl("report", "--db", demo.database, "--campaign", "else")
     assert (nobody.returncode, "there are: demo" in nobody.stderr) == (1, True)
     assert socialcrawl("report", "--db", tmp_path / "lost.db").returncode == 1
+
+
+def test_columns_of_one_name_are_told_apart_in_json(tmp_path):
+    database = demo_with_seeds().database
+    child = socialcrawl("sql", "select 1 as a, 2 as a, 3 as b, 4 as a", "--db", database, "--format", "json")
+    assert json.loads(child.stdout) == [{"a": 1, "a_2": 2, "b": 3, "a_3": 4}]
+
+
+def test_a_table_for_another_program_is_not_folded():
+    database = demo_with_seeds().database
+    child = socialcrawl("sql", f"select '{'x' * 300}' as wide, count(*) from post", "--db", database)
+    head, row = child.stdout.splitlines()
+    assert "count(*)" in head
+    assert row.startswith("x" * 300)

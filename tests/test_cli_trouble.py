@@ -254,3 +254,28 @@ def test_a_second_signal_ends_a_run_at_once_and_the_next_goes_on(begun):
     assert stored(begun) == before
     with running(posts(), limit=100_000) as mock:
         assert socialcrawl("run", campaign_file(begun, mock.url, steps=9), folder=begun).returncode == 0
+
+
+def test_what_a_server_says_is_shown_as_it_is_and_never_read_as_markup(tmp_path):
+    def refuse(endpoint, nth):
+        return faults.Fault("answer", 403, b'{"title": "Forbidden", "detail": "no [/access] for [bold]you :smile:"}')
+
+    with running(posts(), fault=refuse) as mock:
+        child = socialcrawl("run", campaign_file(tmp_path, mock.url), folder=tmp_path)
+    assert child.returncode == 1
+    assert "no [/access] for [bold]you :smile:" in child.stdout
+
+
+def test_odd_names_of_databases_are_names_and_no_addresses(tmp_path, mock):
+    file = campaign_file(tmp_path, mock.url)
+    for name in ("we ird?#n\u00e4me.db", "p%20q.db", "x[bold]y.db"):
+        file.write_text(
+            file.read_text().split("database")[0]
+            + f'database = "{name}"\n'
+            + "[topic]"
+            + file.read_text().split("[topic]")[1]
+        )
+        child = socialcrawl("run", file, folder=tmp_path)
+        assert child.returncode == 0
+        assert (tmp_path / name).exists()
+        assert f"everything is in {tmp_path / name};" in child.stdout or f"everything is in {name};" in child.stdout

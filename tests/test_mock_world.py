@@ -110,7 +110,7 @@ def test_post_ids_have_the_shape_of_snowflakes():
 
 def test_decimal_ids_of_the_file_are_kept_and_others_replaced():
     rows = [("a", START + 9, "x"), ("b", START, "y")]
-    assert build_world(posts_of(rows, ids=["70", "80"])).ids.tolist() == [70, 80]
+    assert build_world(posts_of(rows, ids=["80", "70"])).ids.tolist() == [70, 80]
     assert build_world(posts_of(rows, ids=["70", "0x8"])).ids.min() > 2**40
 
 
@@ -196,3 +196,12 @@ def test_languages_are_the_files_or_guessed():
     rows = [("a", START, "words"), ("a", START + 1, "1 + 1 = 2 ?")]
     assert [build_world(posts_of(rows)).language(post) for post in range(2)] == ["en", "und"]
     assert build_world(posts_of(rows, lang=["fr", "de"])).language(1) == "de"
+
+
+def test_ids_of_the_file_are_kept_only_if_they_grow_with_time():
+    rows = [("ann", START, "first"), ("ann", START + 60, "second"), ("ann", START + 120, "third")]
+    assert build_world(posts_of(rows, ids=["10", "20", "30"])).ids.tolist() == [10, 20, 30]
+    world = build_world(posts_of(rows, ids=["30", "20", "10"]))
+    assert world.texts == ["first", "second", "third"]
+    assert (np.diff(world.ids) > 0).all()
+    assert world.ids[0] > 30

@@ -264,3 +264,32 @@ def test_budgets_and_quotes_count_as_the_paper_and_the_price_list_do():
     assert ceiling(POLICY, Caps(posts=10), posts=None, users=0) == 5_000
     assert ceiling(POLICY, Caps(), posts=None, users=0) is None
     assert POLICY.limited(3, 2.0).endpoints[USERS] == Endpoint(3, 2.0, 10, "user")
+
+
+@pytest.mark.parametrize("kind", ["window", "day"])
+def test_a_reset_that_no_window_can_mean_is_none_and_the_next_run_is_not_bound_by_it(kind):
+    by, ledger = planner(), []
+    limits = [Limit(0, 5, DATE * 1000, daily=kind == "day")]  # milliseconds
+    for n in range(PATIENCE):
+        now = 100.0 + 1000.0 * n
+        grant = by.take(asked(n), now)
+        reply = Reply(kind, now, why="because", date=DATE, limits=limits)
+        ledger.append((grant, reply))
+        again = by.settle(grant, reply, now)
+        assert isinstance(again, Stop if n == PATIENCE - 1 else Wait)
+        assert n == PATIENCE - 1 or again.until <= now + LONGEST
+    later = planner()
+    later.fold(ledger)
+    assert isinstance(later.take(asked(9), 100_000.0), Grant)
+
+
+def test_after_a_429_with_its_reset_a_new_window_begins():
+    by = planner()
+    for n in range(2):
+        assert (
+            answered(by, asked(n), "ok", 100.0 + n, rows=Answer(), date=DATE, limits=[Limit(4 - n, 5, DATE + 899)])
+            is None
+        )
+    again = answered(by, asked(2), "window", 103.0, date=DATE + 3, limits=[Limit(0, 5, DATE + 6.0)])
+    assert again == Wait(107.0, "because")  # the server ends its window long before the table says
+    assert isinstance(by.take(asked(2), 107.0), Grant)

@@ -16,9 +16,11 @@ from socialcrawl.apps.report import show
 from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
 from socialcrawl.limits.budget import dollars
+from socialcrawl.limits.policy import steps_in
 from socialcrawl.model import Stop, Wait
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
+from socialcrawl.sources.x.source import TIMELINE
 from socialcrawl.store.summary import Summary, summary
 
 DONE, FAILED, USAGE, PAUSED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -130,8 +132,14 @@ def _announcement(campaign: Campaign) -> str:
     line = f"campaign {settings.name!r}: {steps} with {settings.crawl.estimator}, into {settings.database}"
     if campaign.billed:
         table = f"by the price table of {campaign.planner.policy.as_of}"
-        if campaign.most is None:
+        posts = campaign.planner.budget.caps.posts
+        if campaign.most is None and posts is not None:
+            most = dollars(campaign.planner.policy.price("post", posts))
+            line += f"\nits posts can cost at most {most} {table}; profiles that are looked up come on top"
+        elif campaign.most is None:
             line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
         else:
             line += f"\nit can cost at most {dollars(campaign.most)} {table}"
+        daily = steps_in(86_400, campaign.planner.policy.endpoints[TIMELINE])
+        line += f"\nthe windows allow {daily:,} timelines a day"
     return line

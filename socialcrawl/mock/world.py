@@ -136,8 +136,8 @@ def _post_ids(posts: Posts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The ids, ascending, and for each the row of its post."""
     if posts.ids is not None and all(_kept(text) for text in posts.ids):
         given = np.array([int(text) for text in posts.ids], dtype=np.int64)
-        if len(np.unique(given)) == len(given):
-            order = np.argsort(given, kind="stable")
+        order = np.lexsort((given, posts.created_at))
+        if (np.diff(given[order]) > 0).all():  # else they tell nothing of time, as timelines and searches need it
             return given[order], order
     order = np.argsort(posts.created_at, kind="stable")
     return made_ids(posts.created_at[order]), order
