@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks.figure import keep
 
-NAMES = ("page", "topical", "generate", "start")
+NAMES = ("demo", "page", "topical", "generate", "start")
 
 
 def main() -> None:
