@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import Policy
@@ -72,14 +73,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     billed = not is_loopback(base)
     most = _guarded(settings, table, len(queries), len(usernames)) if billed else None
     token, clock = _token(settings), SystemClock()
-    connection = connect(settings.database)
-    try:
-        lease = Lease(settings.database, settings.name)
-    except StoreError:
-        connection.close()
-        raise
-    number = campaign(connection, settings.model_dump(mode="json"), settings.identity(usernames), clock.now())
-    store = SqlStore(connection, number, settings.source.platform)
+    store, lease = _opened(settings, usernames, clock.now())
     words = vocabulary(settings.source.vocabulary)
     rules = table.limited(settings.limits.k, settings.limits.d)
     source = XSource(rules, words, queries, settings.source.pages_per_user, settings.seeds.search_pages)
@@ -91,6 +85,19 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     pool = ThreadPoolExecutor(min(THREADS, settings.crawl.refresh_rate))
     parts = Parts(crawl, source, store, wire, planner, clock, pool, watcher)
     return Campaign(settings, parts, crawl, planner, clock, store, lease, billed, most)
+
+
+def _opened(settings: Settings, usernames: list[str], now: float) -> tuple[SqlStore, Lease]:
+    """The campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
+    with ExitStack() as undo:
+        connection = connect(settings.database)
+        undo.callback(connection.engine.dispose)
+        undo.callback(connection.close)
+        lease = Lease(settings.database, settings.name)
+        undo.callback(lease.release)
+        number = campaign(connection, settings.model_dump(mode="json"), settings.identity(usernames), now)
+        undo.pop_all()
+    return SqlStore(connection, number, settings.source.platform), lease
 
 
 def usernames_in(file: Path) -> list[str]:

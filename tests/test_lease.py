@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 from commands import COMMAND, ENVIRONMENT, campaign_file, socialcrawl
-from crawling import TOPIC, posts, posts_file
+from crawling import TOPIC, campaign_of, posts, posts_file
 
-from socialcrawl.errors import StoreError
+from socialcrawl.apps.screen import View
+from socialcrawl.build import build
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.mock.server import running
 from socialcrawl.store.lease import Lease
 
@@ -109,3 +111,13 @@ def test_closed_output_is_no_fault_of_the_command(tmp_path):
         ["/bin/sh", "-c", f"{line} >&-"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
     assert "Traceback" not in child.stderr
+
+
+def test_a_campaign_that_cannot_be_gone_on_with_lets_go_of_everything(tmp_path):
+    with running(posts()) as mock:
+        build(campaign_of(mock.url, tmp_path / "a.db"), View()).close()
+        for _ in range(2):  # the second time would find the lock, had the first kept it
+            with pytest.raises(SettingsError, match="begun in this database with other settings"):
+                build(campaign_of(mock.url, tmp_path / "a.db", topic={"keywords": ["another"]}), View())
+        build(campaign_of(mock.url, tmp_path / "a.db"), View()).close()
+    assert not list(tmp_path.glob("*.lock"))
