@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from known import added
 
 from socialcrawl.graph import COLUMNS, Graph
 from socialcrawl.model import Node
@@ -30,9 +31,9 @@ def additions(draw):
 @given(additions())
 @settings(max_examples=200, deadline=None)
 def test_features_are_those_of_all_known_in_links_after_every_addition(made):
-    added, _ = made
+    story, _ = made
     graph, into, discovered = Graph(), {}, {}
-    for node, value, links in added:
+    for node, value, links in story:
         add(graph, node, value, links)
         others = {v: alpha for v, alpha in links.items() if v != node}
         discovered |= dict.fromkeys([node, *others])
@@ -42,10 +43,10 @@ def test_features_are_those_of_all_known_in_links_after_every_addition(made):
         for v in discovered:
             row = graph.row(v)
             columns = list(zip(*into.get(v, []), strict=True)) or [(), (), ()]
-            brute = [len(columns[0]), *(part for x in columns for part in (sum(x), max(x, default=0.0)))]
+            brute = [len(columns[0]), *(part for x in columns for part in (added(x), max(x, default=0.0)))]
             assert list(graph.features(row)[1:]) == brute
             for of, x in zip(("n", "e", "ne"), columns, strict=True):
-                average = sum(x) / len(x) if x else 0.0
+                average = added(x) / len(x) if x else 0.0
                 assert graph.column(f"{of}_avg", np.array([row])).tolist() == [average]
 
 
