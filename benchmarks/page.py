@@ -117,6 +117,7 @@ def _bare(url: str, path: Path) -> Callable[[int, str], None]:
     database = sqlite3.connect(path, isolation_level=None)
     database.execute("pragma journal_mode = wal")
     database.execute("pragma synchronous = normal")
+    database.execute("pragma wal_autocheckpoint = 4000")  # as the store has it
     made: tweepy.Client = client("bench", url)
     asked = {**TWEET.fields, "max_results": "100"}
     numbers: dict[str, int] = {}
