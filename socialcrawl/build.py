@@ -15,6 +15,7 @@ from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.quote import ceiling
+from socialcrawl.loopback import is_loopback
 from socialcrawl.model import MILLS_PER_DOLLAR, Node
 from socialcrawl.protocols import Watcher
 from socialcrawl.relevance import Topic
@@ -22,7 +23,7 @@ from socialcrawl.run import Parts
 from socialcrawl.settings import Settings, policy
 from socialcrawl.sources.x.source import SEARCH, TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import vocabulary
-from socialcrawl.sources.x.wire import XWire, client, is_loopback
+from socialcrawl.sources.x.wire import XWire, client
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
 from socialcrawl.store.lease import Lease

@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 Node = NewType("Node", int)
 
 MILLS_PER_DOLLAR = 100_000
+LARGEST = 2**63 - 1  # the largest integer that a database can hold
+USEFUL = ("ok", "missing")  # kinds of replies that a talk goes on from, also after a restart
 NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
 
@@ -213,6 +215,11 @@ class Reply:
     date: float | None = None
     limits: Sequence[Limit] = ()
     why: str = ""
+
+    @property
+    def answer(self) -> Answer:
+        """The rows as the store has saved them; empty where there are none."""
+        return self.rows if isinstance(self.rows, Answer) else Answer()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from socialcrawl.collect.estimators.named import NAMES, check
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Policy
+from socialcrawl.model import LARGEST
 from socialcrawl.resources import folder
+from socialcrawl.sources.x.vocabulary import VOCABULARIES
 
-LARGEST = 2**63 - 1  # that a database can hold
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 LONGEST = 366 * 86_400  # seconds of a window
 FilePath = Annotated[Path, Field(strict=False)]
@@ -99,8 +100,8 @@ class SourceSection(Section):
     @field_validator("vocabulary")
     @classmethod
     def _spoken(cls, name: str) -> str:
-        if name not in ("tweet", "post"):
-            raise ValueError(f"the vocabulary {name!r} is not known; known are: tweet, post")
+        if name not in VOCABULARIES:
+            raise ValueError(f"the vocabulary {name!r} is not known; known are: {', '.join(VOCABULARIES)}")
         return name
 
 

@@ -40,13 +40,19 @@ def test_the_newest_migration_makes_exactly_the_tables_of_the_code(tmp_path):
         assert compare_metadata(context, metadata) == []
 
 
+def taken_down(connection):
+    """The configuration of alembic, after it has undone every migration."""
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    with connection.begin():
+        command.downgrade(config, "base")
+    return config
+
+
 def test_the_schema_can_be_taken_down_and_put_up_again(tmp_path):
     path = tmp_path / "a.db"
     with opened(path) as connection:
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        with connection.begin():
-            command.downgrade(config, "base")
+        config = taken_down(connection)
         assert tables(path) == {"alembic_version"}
         with connection.begin():
             command.upgrade(config, "head")
@@ -56,10 +62,7 @@ def test_the_schema_can_be_taken_down_and_put_up_again(tmp_path):
 def test_a_database_whose_first_migration_was_undone_is_put_up_again(tmp_path):
     path = tmp_path / "a.db"
     with opened(path) as connection:
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        with connection.begin():
-            command.downgrade(config, "base")
+        taken_down(connection)
     with opened(path):
         assert tables(path) == {"alembic_version", *metadata.tables}
 

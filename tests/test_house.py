@@ -20,7 +20,7 @@ FLOORS = [
     {"lab", "mock", "settings", "clock"},
     {"collect", "sources"},
     {"graph", "relevance", "limits", "store"},
-    {"run", "protocols", "draws", "resources"},
+    {"run", "protocols", "draws", "resources", "loopback"},
     {"model", "errors", "__init__"},
 ]
 HOMES = {

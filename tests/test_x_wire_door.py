@@ -11,10 +11,11 @@ import tweepy
 from crawling import TOKEN, posts
 from test_x_wire import NAME, body, send, timeline, wire
 
+from socialcrawl.loopback import is_loopback
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
 from socialcrawl.model import Grant, Request
-from socialcrawl.sources.x.wire import client, is_loopback
+from socialcrawl.sources.x.wire import client
 
 LOOK_UP = Request((0, 0), "/2/users/by", {"usernames": NAME})
 

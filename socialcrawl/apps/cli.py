@@ -191,7 +191,7 @@ def report(
     from socialcrawl.apps import query as asking  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
-    from socialcrawl.sources.x.wire import is_loopback  # noqa: PLC0415
+    from socialcrawl.loopback import is_loopback  # noqa: PLC0415
     from socialcrawl.store.database import connect  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
 

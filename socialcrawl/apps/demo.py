@@ -120,19 +120,24 @@ def _begin_anew(database: Path) -> None:
         return
     lease = Lease(database, "demo")
     try:
-        connection = connect(database, create=False)
-        names = [name for _, name in campaigns(connection)]
-        connection.close()
-        connection.engine.dispose()
-    except StoreError as error:
-        lease.release()
-        raise SettingsError(f"{database} is not the database of a demo: name another with --db.") from error
-    if names in ([], ["demo"]):
+        held = _campaigns_in(database)
+        if held not in ([], ["demo"]):
+            raise SettingsError(f"{database} holds other campaigns ({', '.join(held)}): name another with --db.")
         for suffix in ("", "-wal", "-shm"):
             database.with_name(database.name + suffix).unlink(missing_ok=True)
-    lease.release()
-    if names not in ([], ["demo"]):
-        raise SettingsError(f"{database} holds other campaigns ({', '.join(names)}): name another with --db.")
+    finally:
+        lease.release()
+
+
+def _campaigns_in(database: Path) -> list[str]:
+    try:
+        connection = connect(database, create=False)
+    except StoreError as error:
+        raise SettingsError(f"{database} is not the database of a demo: name another with --db.") from error
+    names = [name for _, name in campaigns(connection)]
+    connection.close()
+    connection.engine.dispose()
+    return names
 
 
 def _options(wanted: Demo, count: Path) -> list[str]:

@@ -88,7 +88,7 @@ class Lines(View):
             self._write(f"waiting {span(length)}: {wait.why}")
 
     def _write(self, line: str) -> None:
-        self.console.print(line, highlight=False, soft_wrap=True)
+        self.console.print(line, soft_wrap=True)
         self.console.file.flush()
 
 

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from socialcrawl.limits.budget import Budget, Caps
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.window import FixedWindow, longest
-from socialcrawl.model import Answer, Grant, Page, Reply, Request, Stop, Wait
+from socialcrawl.model import USEFUL, Answer, Grant, Page, Reply, Request, Stop, Wait
 from socialcrawl.protocols import Ledger
 
 PATIENCE = 5  # replies of one kind in a row (429 without a date, or broken) after which the campaign stops
@@ -55,14 +55,16 @@ class WindowPlanner:
         """Learn from a reply; see `Planner.settle`."""
         self._pay(grant.request, reply)
         window = self._learn(grant, reply)
-        if reply.kind in ("backoff", "broken") or (reply.kind in ("window", "day") and _rest(reply, window.d) is None):
+        rest = _rest(reply, window.d) if reply.kind in ("window", "day") else None
+        if reply.kind in ("backoff", "broken", "window", "day") and rest is None:
             return self._back_off(window, grant, reply, now)
         self.in_a_row.clear()
         self.tries.pop(grant.request.key, None)
-        if reply.kind in ("ok", "missing"):
+        if reply.kind in USEFUL:
             return None
-        if reply.kind in ("window", "day"):
-            return self._close(window, reply)
+        if rest is not None:
+            window.close(reply.at + rest, over=True)
+            return Wait(reply.at + rest, reply.why)
         return Stop("budget" if reply.kind in ("money", "month") else "failed", reply.why)
 
     def fold(self, ledger: Ledger) -> None:
@@ -106,11 +108,6 @@ class WindowPlanner:
         limit = next((limit for limit in reply.limits if not limit.daily), None)
         window.learn(limit, reply.date, reply.at, counted=reply.kind != "broken")
         return window
-
-    def _close(self, window: FixedWindow, reply: Reply) -> Wait:
-        until = reply.at + (_rest(reply, window.d) or 0.0)
-        window.close(until, over=True)
-        return Wait(until, reply.why)
 
     def _back_off(self, window: FixedWindow, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         row = self._row(grant, reply.kind, now)

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 
 from socialcrawl.errors import MockError
+from socialcrawl.loopback import is_loopback_host
 
 DEFAULT_LIMIT = 300
 ENDPOINTS = (
@@ -64,7 +64,7 @@ class MockSettings:
             raise MockError(f"There is no folder for the report {self.report}; make the folder or name another file.")
         if self.report is not None and self.report.is_dir():
             raise MockError(f"{self.report} is a folder; name a file for the report.")
-        if not self.allow_remote and not _loopback(self.host):
+        if not self.allow_remote and not is_loopback_host(self.host):
             raise MockError(
                 f"The host {self.host} is not this machine alone; give 127.0.0.1, or --allow-remote as well."
             )
@@ -72,10 +72,3 @@ class MockSettings:
     def limit_of(self, endpoint: str) -> int:
         """The requests that one token may send to an endpoint in one window."""
         return self.limit if isinstance(self.limit, int) else self.limit.get(endpoint, DEFAULT_LIMIT)
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from socialcrawl.model import Answer, Outcome, Pick, Reply
+from socialcrawl.model import Outcome, Pick, Reply
 from socialcrawl.relevance import worth
 
 
@@ -20,7 +20,7 @@ class Reading:
     def take(self, reply: Reply) -> bool:
         """Add a page; False if there is nothing more to ask."""
         self.at = reply.at
-        answer = reply.rows if isinstance(reply.rows, Answer) else Answer()
+        answer = reply.answer
         if reply.kind == "broken":
             self.missing = "temporary"
             return False

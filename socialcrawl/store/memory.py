@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from socialcrawl.model import AccountRow, Answer, Grant, Node, Outcome, Page, Reply, Who, iso
+from socialcrawl.model import USEFUL, AccountRow, Answer, Grant, Node, Outcome, Page, Reply, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.store import answers
 
@@ -43,7 +43,7 @@ class MemoryStore:
             reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at)))
         place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
         self._ledger[place] = (grant, reply)
-        if reply.kind in ("ok", "missing"):
+        if reply.kind in USEFUL:
             self._replies[grant.request.key] = reply
         return reply
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Insert, bindparam, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Answer, Grant, Outcome, Page, PostRow, Reply, Who, iso
+from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Reply, Who, iso
 from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Bulk, inserting, updating
@@ -23,7 +23,6 @@ OUTCOME = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "miss
 LINK = ("campaign", "n", "position", "node", "alpha")
 RESERVATION = ("campaign", "n", "part", "endpoint", "params", "credential", "items", "most", "sent_at")
 SETTLEMENT = ("arrived_at", "kind", "status", "posts", "cost", "cursor", "headers", "answer")
-USEFUL = ("ok", "missing")  # kinds of replies that a talk goes on from after a restart
 
 
 class Writes:
@@ -66,7 +65,7 @@ class Writes:
 
     def settlement(self, request_id: int, reply: Reply) -> None:
         """Write what came back for a request."""
-        kept = reply.rows if isinstance(reply.rows, Answer) else Answer()
+        kept = reply.answer
         answer = answers.packed(kept) if reply.kind in USEFUL else None
         self._settle.one(
             (

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.model import LARGEST, AccountRow, Mention, Page, PostRow, Who
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
 Json = Mapping[str, Any]
@@ -20,7 +20,6 @@ TEXT: Types = frozenset({str})
 TEXT_OR_NONE: Types = frozenset({str, type(None)})
 COUNT: Types = frozenset({int, type(None)})
 FLAG: Types = frozenset({bool, type(None)})
-LARGEST = 2**63 - 1  # that a database can hold
 POST_TYPES = (TEXT, TEXT, TEXT_OR_NONE, TEXT, *[TEXT_OR_NONE] * 7, *[COUNT] * 6, TEXT_OR_NONE)
 ACCOUNT_TYPES = (TEXT, TEXT, *[TEXT_OR_NONE] * 3, *[COUNT] * 4, FLAG, FLAG, TEXT_OR_NONE)
 

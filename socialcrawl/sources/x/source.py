@@ -64,7 +64,7 @@ class XSource:
         elif known is None:
             reply = yield self._names((pick.n, 0), BY_NAME, {"usernames": str(who.username)}, 1)
             reading.take(reply)
-            known = _answer(reply).found.get(pick.node)
+            known = reply.answer.found.get(pick.node)
             if known is None and reading.missing is None:
                 reading.missing = "unknown"
         if known is not None and reading.missing is None:
@@ -97,7 +97,7 @@ class XSource:
             listed = ",".join(str(who.id if by_id else who.username) for who in names)
             params = {"ids" if by_id else "usernames": listed}
             reply = yield self._names((picks[0].n, part), BY_ID if by_id else BY_NAME, params, len(left))
-            answer = _answer(reply)
+            answer = reply.answer
             outcomes |= {p.n: Outcome(p.n, p.node, reply.at, missing=_why(p, reply, answer)) for p in left}
             told = answer.found.keys() | answer.missing.keys()
             left = [pick for pick in left if reply.kind != "broken" and pick.node not in told]
@@ -116,7 +116,3 @@ def _why(pick: Pick, reply: Reply, answer: Answer) -> str | None:
     if pick.node in answer.missing:
         return answer.missing[pick.node]
     return None if pick.node in answer.found else "unknown"
-
-
-def _answer(reply: Reply) -> Answer:
-    return reply.rows if isinstance(reply.rows, Answer) else Answer()

@@ -1,6 +1,5 @@
 """The wire to X: one tweepy client a credential. It sends, parses and classifies; it never raises and never waits."""
 
-import ipaddress
 import json
 import logging
 import re
@@ -17,11 +16,12 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from socialcrawl.limits.policy import Policy
+from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.sources.x import classify, parse
+from socialcrawl.sources.x.source import BY_ID, BY_NAME, TIMELINE
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
-TIMELINE, LOOK_UPS = "/2/users/:id/tweets", ("/2/users", "/2/users/by")
 TWEEPY_HOST = "https://api.twitter.com"  # tweepy names it in its code; the adapter puts the real base URL in its place
 
 
@@ -57,15 +57,6 @@ def client(token: str, base: str, timeout: tuple[float, float] = (10.0, 30.0)) -
     made.session.trust_env = not is_loopback(base)  # no proxy stands between this machine and itself
     made.session.max_redirects = 0  # the token goes where the campaign says, and nowhere else
     return made
-
-
-def is_loopback(base: str) -> bool:
-    """Whether `base` is a server on this machine, where nothing costs money."""
-    host = urlsplit(base).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +128,7 @@ class XWire:
         )
 
     def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
-        if request.endpoint in LOOK_UPS:
+        if request.endpoint in (BY_ID, BY_NAME):
             return parse.users_page(body, self.words)
         author = request.params.get("id")
         page = parse.posts_page(body, self.words, self.count, keep=self.keep, author=author)
@@ -180,7 +171,7 @@ def _decoded(content: bytes) -> Any:
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
     """Whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
     said = str(problem.get("type", "")).endswith(("resource-not-found", "not-authorized-for-resource"))
-    return said and (request.endpoint == TIMELINE or request.endpoint in LOOK_UPS)
+    return said and request.endpoint in (TIMELINE, BY_ID, BY_NAME)
 
 
 def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
