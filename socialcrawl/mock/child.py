@@ -84,5 +84,5 @@ def _url(process: subprocess.Popen[str], complaints: IO[str], start_within: floa
         process.wait()
         complaints.seek(0)
         last = complaints.read().strip().splitlines()[-1:] or [lines[0].strip() or "nothing"]
-        raise MockError(f"The mock did not start. It said: {last[0]}") from None
+        raise MockError(f"The mock did not start. It said: {last[0].removeprefix('error: ')}") from None
     return url
