@@ -10,6 +10,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
+from socialcrawl.collect.strategies import strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
@@ -116,9 +117,18 @@ def usernames_in(file: Path) -> list[str]:
 
 def _crawl(settings: Settings, queries: list[Node], names: list[Node], source: XSource) -> Collect:
     how = settings.crawl
-    estimator = named(how.estimator, seed=settings.seed, switch_after=how.switch_after, start=how.start)
+    estimator = named(
+        how.estimator,
+        seed=settings.seed,
+        switch_after=how.switch_after,
+        start=how.start,
+        nr_d=how.nr_d,
+        features=how.features,
+        options=how.regressor,
+    )
     seeds = Seeds(queries, names, settings.seeds.most, look_up=not source.words.search)
-    return Collect(seeds, estimator, how.steps, source.width)
+    choice = strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
+    return Collect(seeds, estimator, how.steps, source.width, choice)
 
 
 def _caps(settings: Settings) -> Caps:

@@ -2,9 +2,11 @@
 
 Rows are numbered in order of discovery, so "discovered first" is "smallest row". Features follow the definitions of
 Gouriten et al., section 5.2, over the known links e = (u, v) with u fetched: w(u) the value of u, w(e) the weight of
-e. They are kept up to date link by link, in O(links) per fetched node, in float64.
+e. They are kept up to date link by link, in O(links) per fetched node, in float64. A row is 64 bytes long, as a line of
+a processor's cache: a crawl touches links at random places, and each place costs one line.
 """
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -16,10 +18,15 @@ COLUMNS = ("depth", "links", "n_sum", "n_max", "e_sum", "e_max", "ne_sum", "ne_m
 """The features of a row: distance from the seeds, known in-links, then sum and max of w(u), w(e), w(u)*w(e)."""
 
 DEPTH, LINKS = 0, 1
+SUMS, MAXIMA = slice(2, None, 2), slice(3, None, 2)  # of w(u), w(e), w(u)*w(e)
 FAR = np.inf
+CHUNK = 16_384
 
 Rows = NDArray[np.int64]
+Weights = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
+NO_ROWS: Rows = np.empty(0, np.int64)
+NO_WEIGHTS: Weights = np.empty(0, np.float64)
 
 
 class Graph:
@@ -28,13 +35,15 @@ class Graph:
     def __init__(self) -> None:
         self.size = 0  # rows in use
         self.left = 0  # rows in the frontier
-        self._row_of = np.full(1024, -1, np.int64)
+        self._next_of = np.zeros(1024, np.int32)  # the row after that of each node; 0 for the unknown
         self._node = np.empty(1024, np.int64)
-        self._features = np.zeros((len(COLUMNS), 1024))
+        self._features = np.zeros((1024, len(COLUMNS)))
         self._open = np.zeros(1024, bool)  # in the frontier
         self._fetched = np.zeros(1024, bool)
-        self._out: dict[int, Rows] = {}
+        self._out: dict[int, tuple[Rows, Weights]] = {}
+        self._value = np.zeros(1024)
         self._merged = False  # two nodes may share a row
+        self._changed: list[Rows] = []
 
     def frontier(self) -> Rows:
         """Rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
@@ -46,53 +55,85 @@ class Graph:
 
     def row(self, node: Node) -> int:
         """The row of a known node."""
-        return int(self._row_of[node])
+        return int(self._next_of[node]) - 1
 
-    def nodes(self) -> NDArray[np.int64]:
-        """All known nodes, in order of discovery."""
-        return self._node[: self.size].copy()
+    def nodes(self, rows: Rows | slice = slice(None)) -> NDArray[np.int64]:
+        """The nodes in `rows`; without them all known nodes, in order of discovery."""
+        return np.array(self._node[: self.size][rows])
 
     def column(self, name: str, rows: Rows) -> NDArray[np.float64]:
         """One feature for `rows`, float64; besides COLUMNS also `n_avg`, `e_avg`, `ne_avg`."""
         if name.endswith("_avg"):
-            total = self._features[COLUMNS.index(name.replace("_avg", "_sum"))][rows]
-            return np.asarray(total / np.maximum(self._features[LINKS][rows], 1.0))
-        return np.asarray(self._features[COLUMNS.index(name)][rows])
+            total = self._features[rows, COLUMNS.index(name.replace("_avg", "_sum"))]
+            return np.asarray(total / np.maximum(self._features[rows, LINKS], 1.0))
+        return np.asarray(self._features[rows, COLUMNS.index(name)])
+
+    def columns(self, names: Sequence[str], rows: Rows) -> Weights:
+        """Several features for `rows`, float64 of shape (len(names), len(rows))."""
+        if len(names) == 1 or any(name not in COLUMNS for name in names):
+            return np.stack([self.column(name, rows) for name in names])
+        places, wanted = [COLUMNS.index(name) for name in names], np.empty((len(names), len(rows)))
+        for begin in range(0, len(rows), CHUNK):  # so that the lines of a chunk stay in the processor's cache
+            some = slice(begin, begin + CHUNK)
+            lines = self._features.take(rows[some], axis=0)
+            for column, place in zip(wanted, places, strict=True):
+                column[some] = lines[:, place]
+        return wanted
 
     def features(self, row: int) -> tuple[float, ...]:
         """The features of one row, in the order of COLUMNS."""
-        return tuple(self._features[:, row].tolist())
+        return tuple(self._features[row].tolist())
+
+    def value(self, rows: Rows) -> Weights:
+        """The values of fetched nodes; NaN where a node was not fetched: nobody knows its value."""
+        return np.where(self._fetched[rows], self._value[rows], np.nan)
+
+    def out(self, row: int) -> tuple[Rows, Weights]:
+        """The known links of a row: the rows it points to, without itself, and the weights; none if not fetched."""
+        return self._out.get(row, (NO_ROWS, NO_WEIGHTS))
+
+    def fetched(self) -> Rows:
+        """Rows of the fetched nodes, in the order in which they were added."""
+        return np.fromiter(self._out, np.int64, len(self._out))
+
+    def is_open(self, rows: Rows) -> NDArray[np.bool_]:
+        """Whether each of `rows` is in the frontier."""
+        return self._open[rows]
+
+    def changes(self) -> Rows:
+        """Rows whose features, or whose place in the frontier, changed since this was last asked; some repeatedly."""
+        changed, self._changed = self._changed, []
+        return np.concatenate(changed) if changed else NO_ROWS
 
     def seed(self, node: Node) -> None:
         """Make `node` known as a seed: at distance 0, and never in the frontier."""
         row = self._known(node)
-        self._features[DEPTH, row] = 0.0
+        self._features[row, DEPTH] = 0.0
         self._close(row)
         self._relax(row)
 
-    def add(self, node: Node, value: float, targets: NDArray[np.int64], alpha: NDArray[np.float64]) -> None:
-        """Add a fetched node of value `value` and its links to `targets` (distinct) with weights `alpha`.
+    def add(self, node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) -> int:
+        """The row of `node`, after it was added as a fetched node of value `value`, with its links.
 
-        New targets enter the frontier in the order given. A link to itself is ignored.
+        The links go to `targets` (distinct) and have weights `alpha`. New targets enter the frontier in the order
+        given. A link to itself is ignored.
 
         Raises:
             ValueError: a negative or undefined value or weight, or targets named twice.
         """
-        if (others := targets != node).sum() < len(targets):
-            targets, alpha = targets[others], alpha[others]
-        if not (value >= 0 and (alpha >= 0).all() and value < np.inf and (alpha < np.inf).all()):
-            raise ValueError(f"node {node}: values and weights are finite and not negative")
-        if len(np.unique(targets)) < len(targets):
-            raise ValueError(f"node {node}: a link is given once, with its total weight")
+        if np.count_nonzero(itself := targets == node):
+            targets, alpha = targets[~itself], alpha[~itself]
+        _check(node, value, targets, alpha)
         row = self._known(node)
         self._close(row)
         self._fetched[row] = True
+        self._value[row] = value
         rows = self._discover(targets)
         if self._merged:
             rows, alpha = _summed(rows, alpha)
-        self._out[row] = rows
-        self._reach(rows, value, alpha)
-        self._relax(row)
+        self._out[row] = rows, alpha
+        self._reach(row, rows, value, alpha)
+        return row
 
     def drop(self, node: Node) -> None:
         """Close a node that cannot be fetched: it leaves the frontier and brings no links."""
@@ -103,62 +144,80 @@ class Graph:
 
         Somebody who linked to both counts as two links, as he was seen.
         """
-        left, row = int(self._row_of[alias]), self._known(node)
-        self._row_of[alias] = row
+        left, row = self.row(alias), self._known(node)
+        self._next_of[alias] = row + 1
         self._close(left)
-        mine, other = self._features[:, row], self._features[:, left]
+        mine, other = self._features[row], self._features[left]
         mine[DEPTH] = min(mine[DEPTH], other[DEPTH])
-        for name, place in zip(COLUMNS[LINKS:], range(LINKS, len(COLUMNS)), strict=True):
-            mine[place] = max(mine[place], other[place]) if name.endswith("_max") else mine[place] + other[place]
+        mine[LINKS] += other[LINKS]
+        mine[SUMS] += other[SUMS]
+        mine[MAXIMA] = np.maximum(mine[MAXIMA], other[MAXIMA])
+        self._changed.append(np.array([row], np.int64))
         self._merged = True
         self._relax(row)
 
     def set_open(self, node: Node, *, is_open: bool) -> None:
         """Put a known, unfetched node back into the frontier, or take it out for a while."""
-        row = int(self._row_of[node])
+        row = self.row(node)
         if self._open[row] != is_open:
             self._open[row] = is_open
             self.left += 1 if is_open else -1
+            self._changed.append(np.array([row], np.int64))
 
-    def _reach(self, rows: Rows, value: float, alpha: NDArray[np.float64]) -> None:
-        _, links, n_sum, n_max, e_sum, e_max, ne_sum, ne_max = self._features
-        both = value * alpha
-        links[rows] += 1.0
-        n_sum[rows] += value
-        n_max[rows] = np.maximum(n_max[rows], value)
-        e_sum[rows] += alpha
-        e_max[rows] = np.maximum(e_max[rows], alpha)
-        ne_sum[rows] += both
-        ne_max[rows] = np.maximum(ne_max[rows], both)
+    def _reach(self, row: int, rows: Rows, value: float, alpha: Weights) -> None:
+        """Add the links of `row` to the features of `rows`."""
+        more, most = np.zeros((len(rows), len(COLUMNS))), np.full((len(rows), len(COLUMNS)), -np.inf)
+        more[:, LINKS] = 1.0
+        more[:, 2] = most[:, 3] = value
+        more[:, 4] = most[:, 5] = alpha
+        more[:, 6] = most[:, 7] = alpha * value
+        lines = self._features.take(rows, axis=0)
+        lines += more
+        np.maximum(lines, most, out=lines)
+        far = self._features[row, DEPTH] + 1.0
+        closer = rows[lines[:, DEPTH] > far]
+        lines[:, DEPTH] = np.minimum(lines[:, DEPTH], far)
+        self._features[rows] = lines
+        self._changed.append(rows)
+        if len(closer := closer[self._fetched[closer]]):
+            self._hand_on(closer.tolist())
 
     def _relax(self, row: int) -> None:
         """Hand on the distance of `row`, through fetched nodes too when a shorter path has appeared."""
-        depth, queue = self._features[DEPTH], [row]
+        self._changed.append(np.array([row], np.int64))
+        self._hand_on([row])
+
+    def _hand_on(self, queue: list[int]) -> None:
+        depth = self._features[:, DEPTH]
         for near in queue:
-            rows = self._out.get(near)
-            if rows is None:
-                continue
+            rows, _ = self.out(near)
             closer = rows[depth[rows] > depth[near] + 1.0]
             depth[closer] = depth[near] + 1.0
+            self._changed.append(closer)
             queue.extend(closer[self._fetched[closer]].tolist())
 
     def _known(self, node: Node) -> int:
+        if node < len(self._next_of) and (row := self.row(node)) >= 0:
+            return row
         return int(self._discover(np.array([node], np.int64))[0])
 
     def _discover(self, nodes: NDArray[np.int64]) -> Rows:
         """The rows of `nodes`; unknown ones get the next rows, in order, and enter the frontier."""
         if not len(nodes):
             return np.empty(0, np.int64)
-        if (highest := int(nodes.max())) >= len(self._row_of):
-            self._row_of = _grown(self._row_of, highest + 1, -1)
-        rows = self._row_of[nodes]
-        if len(new := np.flatnonzero(rows < 0)):
+        if (highest := int(nodes.max())) >= len(self._next_of):
+            self._next_of = _grown(self._next_of, highest + 1)
+        rows = np.subtract(self._next_of[nodes], 1, dtype=np.int64)
+        if len(new := (rows < 0).nonzero()[0]):
             self._reserve(self.size + len(new))
             fresh = np.arange(self.size, self.size + len(new))
-            self._row_of[nodes[new]] = rows[new] = fresh
-            self._node[fresh] = nodes[new]
-            self._features[DEPTH, fresh] = FAR
-            self._open[fresh] = True
+            found = nodes[new]
+            rows[new] = fresh
+            self._next_of[found] = fresh + 1
+            span = slice(self.size, self.size + len(new))
+            self._node[span] = found
+            self._features[span, DEPTH] = FAR
+            self._open[span] = True
             self.size += len(new)
             self.left += len(new)
         return rows
@@ -166,24 +225,36 @@ class Graph:
     def _close(self, row: int) -> None:
         self.left -= int(self._open[row])
         self._open[row] = False
+        self._changed.append(np.array([row], np.int64))
 
     def _reserve(self, size: int) -> None:
         if size > len(self._node):
-            self._node = _grown(self._node, size, 0)
-            self._open = _grown(self._open, size, 0)
-            self._fetched = _grown(self._fetched, size, 0)
-            wider = np.zeros((len(COLUMNS), len(self._node)))
-            wider[:, : self._features.shape[1]] = self._features
-            self._features = wider
+            self._node = _grown(self._node, size)
+            self._open = _grown(self._open, size)
+            self._fetched = _grown(self._fetched, size)
+            self._value = _grown(self._value, size)
+            self._features = _grown(self._features, size)
 
 
-def _grown(old: NDArray[T], size: int, fill: int) -> NDArray[T]:
-    new = np.full(max(size, 2 * len(old)), fill, old.dtype)
+def _grown(old: NDArray[T], size: int) -> NDArray[T]:
+    """A longer copy; zeros take no memory until they are used, so that generosity costs nothing."""
+    new = np.zeros((max(size, 4 * len(old)), *old.shape[1:]), old.dtype)
     new[: len(old)] = old
     return new
 
 
-def _summed(rows: Rows, alpha: NDArray[np.float64]) -> tuple[Rows, NDArray[np.float64]]:
+def _check(node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) -> None:
+    """Complain of what no graph can have."""
+    lowest, highest = (np.minimum.reduce(alpha), np.maximum.reduce(alpha)) if len(alpha) else (0.0, 0.0)
+    if not (0 <= value < np.inf and lowest >= 0 and highest < np.inf):  # also refuses NaN
+        raise ValueError(f"node {node}: values and weights are finite and not negative")
+    ordered = targets.copy()
+    ordered.sort()
+    if np.count_nonzero(ordered[1:] == ordered[:-1]):
+        raise ValueError(f"node {node}: a link is given once, with its total weight")
+
+
+def _summed(rows: Rows, alpha: Weights) -> tuple[Rows, Weights]:
     """Each row once, in order of first appearance, with its total weight."""
     total: dict[int, float] = {}
     for row, weight in zip(rows.tolist(), alpha.tolist(), strict=True):

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from socialcrawl.collect.estimators.named import NAMES, check
+from socialcrawl.collect.estimators.regressor import FEATURES
+from socialcrawl.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Policy
 from socialcrawl.model import LARGEST
@@ -55,6 +57,21 @@ class CrawlSection(Section):
     start: str | None = Field(default=None, description="estimator that a hybrid starts with")
     refresh_rate: Positive = Field(default=1, description="r: accounts picked together before the estimate is renewed")
     steps: Positive | None = Field(default=None, description="n: accounts to ask after the seeds")
+    strategy: str = Field(default="greedy", description=f"one of {', '.join(STRATEGIES)}")
+    q: Annotated[float, Field(ge=0, le=1)] = Field(default=0.9, description="altered greedy: how often the best")
+    zeta: Annotated[float, Field(ge=0, le=1e9)] = Field(
+        default=0.5, description="altered greedy: how far from the best"
+    )
+    nr_d: Annotated[float, Field(gt=0, le=1)] = Field(default=0.5, description="nr: weight of a node's own score")
+    features: list[str] = Field(default=list(FEATURES), description="what a scikit-learn regressor learns over")
+    regressor: dict[str, Any] = Field(default={}, description="arguments of a scikit-learn regressor")
+
+    @field_validator("strategy")
+    @classmethod
+    def _planned(cls, name: str) -> str:
+        if name not in STRATEGIES:
+            raise ValueError(f"there is no strategy {name!r}; known are: {', '.join(STRATEGIES)}")
+        return name
 
     @field_validator("estimator", "start")
     @classmethod
@@ -133,6 +150,9 @@ class Settings(Section):
         chosen["seeds"] = {key: whole["seeds"][key] for key in ("search", "most", "search_pages")}
         chosen["seeds"]["usernames"] = usernames
         chosen["crawl"] = {key: whole["crawl"][key] for key in ("estimator", "switch_after", "start")}
+        later = ("strategy", "q", "zeta", "nr_d", "features", "regressor")  # older campaigns have the defaults
+        plain = CrawlSection().model_dump(mode="json")
+        chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
         return chosen
 

@@ -197,10 +197,16 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
         family, *rest = turn.split("-")
         h = AGGREGATES.get(rest[-1] if rest else "", added)
         x = {v: features([(w, a) for _, to, w, a in known if to == v], h) for v in frontier}
+        if turn == "lnh-wide":
+            x = {v: all_features([(w, a) for _, to, w, a in known if to == v]) for v in frontier}
         if family == "random":
             scores = uniform(seed, "random estimator", n - len(seeds), len(frontier)).tolist()
         elif family == "bfs":
             scores = [1 / (far[v] + 1) for v in frontier]
+        elif family in ("opic", "nr"):
+            links = [(u, v) for u, v, _, _ in known]
+            far_reaching = opic(world, seeds, done, "".join(rest)) if family == "opic" else nr(world, done, seen, links)
+            scores = [far_reaching[v] for v in frontier]
         elif family == "nh":
             scores = [x[v][["n", "e", "ne"].index(rest[0])] for v in frontier]
         else:
@@ -215,6 +221,44 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
 def features(into, h) -> tuple[float, float, float]:
     """n, e and ne of section 5.2, over the in-links (w(u), w(e))."""
     return h([w for w, _ in into]), h([a for _, a in into]), h([w * a for w, a in into])
+
+
+def all_features(into) -> tuple[float, ...]:
+    """How many, and sum and max of n, e and ne."""
+    sums, highest = features(into, added), features(into, max)
+    return (float(len(into)), *(x for both in zip(sums, highest, strict=True) for x in both))
+
+
+def opic(world: World, seeds, done, by: str) -> dict[int, float]:
+    """The cash of every node after `done` have paid out theirs, in that order; 1 in all, on the seeds at first."""
+    cash, into = dict.fromkeys(seeds, 1.0 / len(seeds)), {}
+    for place, u in enumerate(done):
+        to = {v: worth(hits) for v, hits in world.links.get(u, {}).items() if v != u}
+        for v in to:
+            into.setdefault(v, []).append(worth(world.hits[u]))
+        value = {v: worth(world.hits[v]) if v in done[:place] else added(into[v]) / len(into[v]) for v in to}
+        shares = {"": dict.fromkeys(to, 1.0), "e": to, "n": value, "ne": {v: to[v] * value[v] for v in to}}[by]
+        if not sum(shares.values()):
+            shares = dict.fromkeys(to, 1.0)
+        paid, cash[u] = cash.get(u, 0.0), 0.0
+        for v, share in shares.items():
+            cash[v] = cash.get(v, 0.0) + paid * (share / added(shares.values()))
+    return {v: round(amount, 12) for v, amount in cash.items()}
+
+
+def nr(world: World, done, seen, links, d: float = 0.5) -> dict[int, float]:
+    """NR2 of every known node, as the solution of two dense systems."""
+    seen = list(seen)
+    place = {v: i for i, v in enumerate(seen)}
+    a = np.zeros((len(seen), len(seen)))
+    for u, v in links:
+        a[place[u], place[v]] = 1.0
+    out, into = np.maximum(a.sum(axis=1), 1), np.maximum(a.sum(axis=0), 1)
+    w = np.array([worth(world.hits[v]) if v in done else 0.0 for v in seen])
+    own = np.eye(len(seen))
+    up = np.linalg.solve(own - (1 - d) * a / out[:, None] / into[None], d * w)
+    down = np.linalg.solve(own - (1 - d) * a.T / into[:, None] / out[None], d * up)
+    return {v: round(down[i], 9) for v, i in place.items()}
 
 
 def linear(rows, values, wanted) -> list[float]:

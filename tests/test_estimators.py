@@ -45,6 +45,8 @@ def state(thing):
         return thing.tobytes()
     if isinstance(thing, dict):
         return {key: state(value) for key, value in thing.items()}
+    if isinstance(thing, tuple | list):
+        return [state(value) for value in thing]
     if hasattr(thing, "__dict__"):
         return {key: state(value) for key, value in vars(thing).items() if key != "_fit"}
     return thing
@@ -105,11 +107,15 @@ def test_a_score_does_not_depend_on_who_else_is_scored(name):
 def test_higher_is_better(name):
     graph = Graph()
     graph.seed(Node(0))
-    graph.add(Node(0), 1.0, np.array([1, 2]), np.array([0.0, 3.0]))
-    graph.add(Node(2), 4.0, np.array([3]), np.array([2.0]))
+    estimator = named(name, seed=5)
+    estimator.sow(graph, np.array([0]))
+    for node, value, links in ((0, 1.0, {1: 0.0, 2: 3.0, 4: 3.0}), (2, 4.0, {3: 2.0}), (4, 4.0, {3: 2.0})):
+        row = graph.add(Node(node), value, np.array(list(links)), np.array(list(links.values())))
+        estimator.grown(graph, row)
     rows = np.array([[0, 1, 1, 1, a, a, a, a] for a in (0.0, 1.0, 2.0)], np.float64)  # values rise with alpha
     far, near = [graph.row(Node(node)) for node in ((3, 1) if name == "bfs" else (1, 3))]
-    scores = taught(name, rows, np.array([0.0, 2.0, 4.0])).score(graph, np.array([far, near]), 1)
+    estimator.learn(rows, np.array([0.0, 2.0, 4.0]))
+    scores = estimator.score(graph, np.array([far, near]), 1)
     assert scores[1] > scores[0]
 
 
@@ -202,5 +208,5 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_all(wrong, nearest):
 
 
 def test_every_name_is_an_estimator_of_its_own():
-    assert len(set(NAMES)) == len(NAMES) == 17
-    assert {name.split("-")[0] for name in NAMES} == {"random", "bfs", "nh", "lnh", "hybrid"}
+    assert len(set(NAMES)) == len(NAMES) == 23
+    assert {name.split("-")[0] for name in NAMES} == {"random", "bfs", "nh", "lnh", "hybrid", "opic", "nr"}

@@ -3,9 +3,9 @@
     1  V <- ()                                                self.picks
     2  G' <- G0, the graph of the seeds                       the acts search, resolve, seed
     3  for i = 1 .. n/r                                       run.py, until choose says Stop
-    4      frontier <- extractFrontier(G')                    graph.frontier(), kept from step to step
-    5      scored <- estimator.scoreFrontier(G', frontier)    estimator.score(...)
-    6      nodes <- strategy.getNextNodes(scored, r)          greedy(...)
+    4      frontier <- extractFrontier(G')                    Ranking keeps it from step to step
+    5      scored <- estimator.scoreFrontier(G', frontier)    ... and scores of it what may have moved
+    6      nodes <- strategy.getNextNodes(scored, r)          strategy.pick(ranking, r, n)
     7      V <- (V, nodes)                                    the picks that choose returns
     8-9    for u in nodes: G' <- G' + crawlNode(u)            absorb(...)
 
@@ -18,8 +18,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from socialcrawl.collect.estimators import Estimator
+from socialcrawl.collect.ranking import Ranking
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
-from socialcrawl.collect.strategies import greedy
+from socialcrawl.collect.strategies import Greedy, Strategy
 from socialcrawl.graph import Graph
 from socialcrawl.model import Node, Outcome, Pick, Stop
 from socialcrawl.protocols import Batch, History
@@ -31,10 +32,17 @@ class Collect:
     """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer."""
 
     def __init__(
-        self, seeds: Seeds, estimator: Estimator, steps: int | None, width: Callable[[str], int] = lambda _: 1
+        self,
+        seeds: Seeds,
+        estimator: Estimator,
+        steps: int | None,
+        width: Callable[[str], int] = lambda _: 1,
+        strategy: Strategy | None = None,
     ) -> None:
         self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
+        self.strategy = strategy or Greedy()
         self.graph = Graph()
+        self.ranking = Ranking(self.graph, estimator)
         self.picks = 0  # all decisions so far: the next pick's n
         self.taken = 0  # those after the seeds: what the budget counts
         self.relevance = 0.0  # sum of beta over the steps after the seeds
@@ -52,20 +60,12 @@ class Collect:
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
             return Stop("done", f"all {self.steps} steps are done")
-        rows = self.graph.frontier()
-        if not len(rows):
+        if not self.graph.left:
             return self._late(left) or self._exhausted()
-        scores = self.estimator.score(self.graph, rows, self.taken)
-        best = greedy(scores, left)
+        rows, scores = self.strategy.pick(self.ranking, left, self.taken)
         return tuple(
-            Pick(
-                self.picks + i,
-                self.graph.node(row := int(rows[position])),
-                "expand",
-                float(scores[position]),
-                self.graph.features(row),
-            )
-            for i, position in enumerate(best)
+            Pick(self.picks + i, self.graph.node(row), "expand", score, self.graph.features(row))
+            for i, (row, score) in enumerate(zip(rows.tolist(), scores.tolist(), strict=True))
         )
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
@@ -77,8 +77,9 @@ class Collect:
                 self.seeds.absorb(pick, outcome)
                 continue
             if pick.act == "seed":
-                self.seeds.done(pick.node, outcome.missing)
+                self._sow()
                 self.graph.seed(pick.node)
+                self.seeds.done(pick.node, outcome.missing)
                 self.seed_relevance += outcome.value
             else:
                 self.taken += 1
@@ -91,9 +92,17 @@ class Collect:
         for batch, outcomes in history:
             self.absorb(batch, outcomes)
 
+    def _sow(self) -> None:
+        """Make the seeds known, all at once, when the first of them was asked: who they are is settled by then."""
+        if not self.seeds.asked:
+            for node in self.seeds.ready:
+                self.graph.seed(node)
+            self.estimator.sow(self.graph, np.array([self.graph.row(node) for node in self.seeds.ready], np.int64))
+
     def _grow(self, pick: Pick, outcome: Outcome) -> None:
         if outcome.missing is None:
-            self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
+            row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
+            self.estimator.grown(self.graph, row)
             if pick.act == "expand":
                 self.estimator.learn(np.array([pick.x]), np.array([outcome.value]))
             return

@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.collect.estimators.contract import Estimator, Terms, itself
 from socialcrawl.draws import uniform
 from socialcrawl.graph import Graph, Rows
 
 
-class Random:
+class Random(Estimator):
     """A uniform draw from the frontier, fresh at every pick (Estimator 1), keyed by (seed, step)."""
 
     def __init__(self, seed: int) -> None:
@@ -17,16 +18,14 @@ class Random:
         """Independent uniform numbers, one for each of `rows`."""
         return uniform(self.seed, "random estimator", n, len(rows))
 
-    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-        """Nothing: chance does not learn."""
 
-
-class BreadthFirst:
+class BreadthFirst(Estimator):
     """1 / (l + 1), with l the shortest known distance from the seeds (Estimator 2)."""
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Scores in (0, 1]: the nearer, the higher."""
         return np.asarray(1.0 / (graph.column("depth", rows) + 1.0))
 
-    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-        """Nothing: distances are in the graph."""
+    def terms(self, n: int) -> Terms:
+        """The score itself: it changes with the distance only."""
+        return itself(self, lambda graph, rows: self.score(graph, rows, n))

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.estimators.contract import Estimator
+from socialcrawl.collect.estimators.contract import Estimator, Terms
 from socialcrawl.graph import Graph, Rows
 
 
-class Hybrid:
+class Hybrid(Estimator):
     """`start` for the first `switch_after` steps, missing ones included, then `then`; both learn from the first on."""
 
     def __init__(self, start: Estimator, then: Estimator, switch_after: int = 1000) -> None:
@@ -15,10 +15,26 @@ class Hybrid:
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """The scores of the estimator whose turn it is."""
-        turn = self.start if n < self.switch_after else self.then
-        return turn.score(graph, rows, n)
+        return self._turn(n).score(graph, rows, n)
+
+    def terms(self, n: int) -> Terms | None:
+        """Those of the estimator whose turn it is."""
+        return self._turn(n).terms(n)
+
+    def sow(self, graph: Graph, rows: Rows) -> None:
+        """Tell both."""
+        self.start.sow(graph, rows)
+        self.then.sow(graph, rows)
+
+    def grown(self, graph: Graph, row: int) -> None:
+        """Tell both."""
+        self.start.grown(graph, row)
+        self.then.grown(graph, row)
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         """Teach both."""
         self.start.learn(x, y)
         self.then.learn(x, y)
+
+    def _turn(self, n: int) -> Estimator:
+        return self.start if n < self.switch_after else self.then

@@ -1,13 +1,18 @@
-"""Estimators by the names that campaign files and the command line use."""
+"""The names of the estimators, as settings and the command line use them."""
 
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from socialcrawl.collect.estimators.baseline import BreadthFirst, Random
 from socialcrawl.collect.estimators.contract import Estimator
 from socialcrawl.collect.estimators.hybrid import Hybrid
-from socialcrawl.collect.estimators.linear import Linear
+from socialcrawl.collect.estimators.linear import Linear, first_order
 from socialcrawl.collect.estimators.neighbourhood import Neighbourhood
+from socialcrawl.collect.estimators.regressor import FEATURES, PREFIX, regressor
+from socialcrawl.collect.estimators.subgraph import NavigationalRank, Opic
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph import COLUMNS, LINKS
 
 H = ("sum", "avg", "max")
 NAMES = (
@@ -15,48 +20,71 @@ NAMES = (
     "bfs",
     *(f"nh-{of}-{h}" for of in ("n", "e", "ne") for h in H),
     *(f"lnh-{h}" for h in H),
+    "lnh-wide",
     *(f"hybrid-{h}" for h in H),
+    "opic",
+    *(f"opic-{by}" for by in ("e", "n", "ne")),
+    "nr",
 )
 """All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
 
 
 def check(name: str) -> str:
-    """The name itself.
+    """The name itself, if it is one of NAMES or that of a scikit-learn class.
 
     Raises:
         ValueError: there is no estimator of that name; the message gives the nearest one and all of them.
     """
-    if name not in NAMES:
+    if name not in NAMES and not name.startswith(PREFIX):
         nearest = get_close_matches(name, NAMES, 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        raise ValueError(f"there is no estimator {name!r}.{hint} Known are: {', '.join(NAMES)}")
+        known = ", ".join([*NAMES, f"{PREFIX}... (a regressor with partial_fit)"])
+        raise ValueError(f"there is no estimator {name!r}.{hint} Known are: {known}")
     return name
 
 
-def named(name: str, *, seed: int, switch_after: int = 1000, start: str | None = None) -> Estimator:
+def named(
+    name: str,
+    *,
+    seed: int,
+    switch_after: int = 1000,
+    start: str | None = None,
+    nr_d: float = 0.5,
+    features: Sequence[str] = FEATURES,
+    options: Mapping[str, Any] | None = None,
+) -> Estimator:
     """The estimator called `name`, fresh.
 
     Args:
-        name: one of NAMES.
+        name: one of NAMES, or the dotted name of a scikit-learn regressor with partial_fit.
         seed: the campaign's seed, for estimators that draw.
         switch_after: the steps after which a hybrid turns to its linear estimator.
         start: the name of the estimator that a hybrid starts with.
+        nr_d: the weight of a node's own score in Navigational Rank, above 0 and up to 1.
+        features: the columns that a scikit-learn regressor learns over.
+        options: the arguments of its class.
 
     Raises:
-        SettingsError: the name is not known; the message gives the nearest one and all of them.
+        SettingsError: the name is not known (the message gives the nearest one and all of them), or nr_d out of range.
     """
     try:
         family, _, rest = check(name).partition("-")
     except ValueError as error:
         raise SettingsError(f"{error}.") from error
-    if family == "random":
-        return Random(seed)
-    if family == "bfs":
-        return BreadthFirst()
-    if family == "nh":
-        of, h = rest.split("-")
-        return Neighbourhood(of, h)
-    if family == "lnh":
-        return Linear(rest)
-    first = named(start or f"nh-ne-{rest}", seed=seed)
-    return Hybrid(first, Linear(rest), switch_after)
+    if name.startswith(PREFIX):
+        return regressor(name, seed=seed, features=features, options=options)
+    match family:
+        case "random":
+            return Random(seed)
+        case "bfs":
+            return BreadthFirst()
+        case "nh":
+            return Neighbourhood(*rest.split("-"))
+        case "opic":
+            return Opic(rest)
+        case "nr":
+            return NavigationalRank(nr_d)
+        case "lnh":
+            return Linear(COLUMNS[LINKS:] if rest == "wide" else first_order(rest))
+    first = named(start or f"nh-ne-{rest}", seed=seed, nr_d=nr_d)
+    return Hybrid(first, Linear(first_order(rest)), switch_after)

@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.collect.estimators.contract import Estimator, Terms, itself
 from socialcrawl.graph import Graph, Rows
 
 
-class Neighbourhood:
+class Neighbourhood(Estimator):
     """One feature as the score: h over the known in-links e = (u, v) of w(u), w(e) or w(u)*w(e).
 
     `of` is n | e | ne, `h` is sum | avg | max.
@@ -19,5 +20,6 @@ class Neighbourhood:
         """The feature itself."""
         return graph.column(self.feature, rows)
 
-    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-        """Nothing: the features are in the graph."""
+    def terms(self, n: int) -> Terms:
+        """The feature, as it is."""
+        return itself(self, lambda graph, rows: graph.column(self.feature, rows))

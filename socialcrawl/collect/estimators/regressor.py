@@ -1,0 +1,81 @@
+"""Any scikit-learn regressor that learns step by step, as an estimator."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.collect.estimators.contract import Estimator
+from socialcrawl.collect.estimators.linear import chosen, first_order
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph import COLUMNS, Graph, Rows
+
+PREFIX = "sklearn."
+FEATURES = first_order("sum")
+CHOICE = (*COLUMNS, *first_order("avg"))
+LOWEST = -1e300  # the score where a regressor says nothing that is a number
+
+
+class Regressor(Estimator):
+    """A regressor with `partial_fit`, taught one fetched node after the other, over some of the features.
+
+    Before the first node every score is 0. The whole frontier is predicted at every step.
+
+    Args:
+        model: the regressor, not taught yet.
+        features: names of `graph.COLUMNS`, or `n_avg`, `e_avg`, `ne_avg`.
+    """
+
+    def __init__(self, model: Any, features: Sequence[str] = FEATURES) -> None:
+        self.model, self.features = model, tuple(features)
+        self.taught = False
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """The predictions for `rows`; where the regressor has diverged, the lowest score."""
+        if not self.taught or not len(rows):
+            return np.zeros(len(rows))
+        predicted = self.model.predict(graph.columns(self.features, rows).T)
+        return np.nan_to_num(np.asarray(predicted, np.float64), nan=LOWEST, posinf=LOWEST, neginf=LOWEST)
+
+    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Teach the regressor row by row, so that many at once are the same as one by one."""
+        for features, value in zip(chosen(x, self.features), y, strict=True):
+            self.model.partial_fit(features[None], [value])
+            self.taught = True
+
+
+def regressor(
+    name: str, *, seed: int, features: Sequence[str] = FEATURES, options: Mapping[str, Any] | None = None
+) -> Regressor:
+    """The estimator over the scikit-learn class with that dotted name, as `sklearn.linear_model.SGDRegressor`.
+
+    Args:
+        name: begins with `sklearn.`.
+        seed: becomes `random_state`, where the class has one and `options` do not say otherwise.
+        features: the columns it learns over.
+        options: arguments of the class.
+
+    Raises:
+        SettingsError: there is no such class, it is no regressor with partial_fit, or it does not take the options.
+    """
+    from sklearn.base import is_regressor  # noqa: PLC0415
+
+    if unknown := [feature for feature in features if feature not in CHOICE]:
+        raise SettingsError(f"there is no feature {unknown[0]!r} to learn over. Known are: {', '.join(CHOICE)}.")
+    module, _, kind = name.rpartition(".")
+    try:
+        made = getattr(import_module(module), kind)
+        arguments = dict(options or {})
+        if "random_state" in inspect.signature(made).parameters:
+            arguments.setdefault("random_state", seed)
+        model = made(**arguments)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise SettingsError(f"the estimator {name!r} cannot be made from scikit-learn: {error}.") from error
+    if not (is_regressor(model) and hasattr(model, "partial_fit")):
+        raise SettingsError(
+            f"{name} is not a regressor with partial_fit: choose one as sklearn.linear_model.SGDRegressor."
+        )
+    return Regressor(model, features)
