@@ -1,0 +1,82 @@
+"""The doors of a crawl that waits for nobody: everything is allowed, done at once, and time stands still."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from socialcrawl.model import Grant, Outcome, Reply, Request, Wait
+from socialcrawl.protocols import Batch, Crawl, Ledger, Source, Store, Wire
+from socialcrawl.run import Parts
+
+
+class Freely:
+    """A planner without limits."""
+
+    def take(self, request: Request, now: float) -> Grant:
+        """The permission to send, always."""
+        return Grant(request, "main", now)
+
+    def settle(self, grant: Grant, reply: Reply, now: float) -> None:
+        """Nothing: the talk goes on with the reply."""
+
+    def fold(self, ledger: Ledger) -> None:
+        """Nothing: there is no limit to count against."""
+
+
+class Nowhere:
+    """A wire for sources that have their answers at hand."""
+
+    def send(self, grant: Grant) -> Reply:
+        """No reply at all.
+
+        Raises:
+            RuntimeError: always; who has the answers sends no requests.
+        """
+        raise RuntimeError(f"a request was sent though the source knows all answers: {grant.request}")
+
+
+class Standstill:
+    """A clock that does not tick: what is simulated takes no time, and a wait is over at once."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        """Seconds that were waited so far."""
+        return self.time
+
+    def sleep(self, until: float) -> None:
+        """Be at that instant."""
+        self.time = max(self.time, until)
+
+    def interrupted(self) -> bool:
+        """Never: Ctrl-C ends the laboratory as any other program."""
+        return False
+
+
+class AtOnce(Executor):
+    """An executor that does the work in the calling thread, before it returns."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future that is done."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+class Unwatched:
+    """Nobody looks on."""
+
+    def landed(self, grant: Grant, reply: Reply) -> None:
+        """See `protocols.Watcher.landed`."""
+
+    def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """See `protocols.Watcher.learned`."""
+
+    def waits(self, wait: Wait) -> None:
+        """See `protocols.Watcher.waits`."""
+
+
+def parts(crawl: Crawl, source: Source, store: Store, wire: Wire | None = None) -> Parts:
+    """Everything `run` needs to drive `crawl` over `source` without limits and without waiting."""
+    return Parts(crawl, source, store, wire or Nowhere(), Freely(), Standstill(), AtOnce(), Unwatched())

@@ -1,0 +1,22 @@
+"""The oracle of Gouriten et al., section 4: the estimator that knows. Only the laboratory can have it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.collect.estimators.contract import Estimator, Terms, itself
+from socialcrawl.graph import Graph, Rows
+
+
+class Oracle(Estimator):
+    """The true values `beta`, float64[n], of the nodes 0 .. n-1."""
+
+    def __init__(self, beta: NDArray[np.float64]) -> None:
+        self.beta = beta
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """The value that each of `rows` will turn out to have."""
+        return np.asarray(self.beta[graph.nodes(rows)], np.float64)
+
+    def terms(self, n: int) -> Terms:
+        """The truth, which never moves."""
+        return itself(self, lambda graph, rows: self.score(graph, rows, n))

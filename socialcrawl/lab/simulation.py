@@ -1,0 +1,140 @@
+"""A crawl replayed on a known graph: by the loop, the crawl and the estimators that run live."""
+
+import gc
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.collect.crawl import Collect
+from socialcrawl.collect.estimators import Estimator, named
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.collect.strategies import strategy
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.doors import parts
+from socialcrawl.lab.oracle import Oracle
+from socialcrawl.model import Node
+from socialcrawl.run import run
+from socialcrawl.sources.known import Known, KnownGraph
+from socialcrawl.store.memory import MemoryStore
+
+OBJECTIVES = ("sum", "count")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is replayed; the names and defaults of `socialcrawl simulate`."""
+
+    estimator: str
+    budget: int
+    strategy: str = "greedy"
+    refresh_rate: int = 1
+    objective: str = "sum"
+    seed: int = 1
+    switch_after: int = 1000
+    start: str | None = None
+    q: float = 0.9
+    zeta: float = 0.5
+    nr_d: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise SettingsError(f"there is no objective {self.objective!r}: write sum or count.")
+        if self.budget < 1 or self.refresh_rate < 1 or self.switch_after < 0 or self.seed < 0:
+            raise SettingsError("the budget and the refresh rate are at least 1, switch-after and the seed at least 0.")
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What a replayed crawl did.
+
+    Attributes:
+        steps: int64, the nodes in order, without the seeds; fewer than the budget where the frontier was empty.
+        curve: float64[budget], the score after each step, without the seeds' own; held when the frontier is empty.
+        seed_score: the score of the seeds themselves.
+        seconds: how long it took, without loading the graph.
+        peak_rss_mb: the most memory of this process so far, in MB (2**20 bytes), the graph included.
+    """
+
+    steps: NDArray[np.int64]
+    curve: NDArray[np.float64]
+    seed_score: float
+    seconds: float
+    peak_rss_mb: float
+
+
+def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
+    """The crawl that `setup` describes, from `seeds` (asked first, in the order given; row numbers), replayed.
+
+    Raises:
+        SettingsError: no seeds, a seed that is not in the graph or given twice, an unknown name, a number out of range.
+    """
+    _check(graph, seeds)
+    began = time.perf_counter()
+    line = Seeds()
+    line.ready = [Node(node) for node in seeds]
+    choice = strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
+    crawl = Collect(line, _estimator(graph, setup), setup.budget, strategy=choice)
+    store = MemoryStore()
+    with _collector_at_rest():
+        run(parts(crawl, Known(graph), store), size=setup.refresh_rate)
+    done = [zip(batch, outcomes, strict=True) for batch, outcomes in store.history() if batch[0].act == "expand"]
+    taken = [(pick.node, outcome.value) for batch in done for pick, outcome in batch]
+    values = np.array([value for _, value in taken], np.float64)
+    return Replay(
+        np.array([node for node, _ in taken], np.int64),
+        _held(np.cumsum(scored(values, setup.objective)), setup.budget),
+        float(scored(graph.beta[list(seeds)], setup.objective).sum()),
+        time.perf_counter() - began,
+        peak_rss_mb(),
+    )
+
+
+def scored(values: NDArray[np.float64], objective: str) -> NDArray[np.float64]:
+    """What each node adds to the score of a crawl: its value (sum), or 1 if that is positive (count)."""
+    return np.asarray(values if objective == "sum" else (values > 0).astype(np.float64))
+
+
+def peak_rss_mb() -> float:
+    """The most memory that this process had so far, in MB."""
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """No garbage collection: a crawl makes no circles, and its history would be walked through again and again."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+def _estimator(graph: KnownGraph, setup: Setup) -> Estimator:
+    if setup.estimator == "oracle":
+        return Oracle(graph.beta)
+    return named(setup.estimator, seed=setup.seed, switch_after=setup.switch_after, start=setup.start, nr_d=setup.nr_d)
+
+
+def _check(graph: KnownGraph, seeds: Sequence[int]) -> None:
+    if not len(seeds):
+        raise SettingsError("a crawl needs at least one seed.")
+    if len(set(seeds)) < len(seeds):
+        raise SettingsError("a seed is given twice.")
+    outside = [node for node in seeds if not 0 <= node < graph.size]
+    if outside:
+        raise SettingsError(f"seed {outside[0]} is not in the graph, whose nodes are 0 to {graph.size - 1}.")
+
+
+def _held(curve: NDArray[np.float64], budget: int) -> NDArray[np.float64]:
+    """The curve, as long as the budget: its last score is held once nothing more can be asked."""
+    last = curve[-1] if len(curve) else 0.0
+    return np.concatenate([curve, np.full(budget - len(curve), last)])
