@@ -1,0 +1,18 @@
+"""Known graphs: built from posts, pages or edges, checked, saved as a folder and opened again.
+
+posts     from a file of posts and a topic
+pages     from a file of pages with hyperlinks and a topic
+edges     from a list of edges, with or without weights and values
+files     a folder of .npy, memory-mapped, or a .npz; the rows to start from
+checks    what a graph has to be; self-links and duplicate links
+links     parallel links added up into compressed sparse rows
+tables    Parquet and CSV files as columns
+"""
+
+from socialcrawl.lab.graphs.checks import checked
+from socialcrawl.lab.graphs.edges import from_edges
+from socialcrawl.lab.graphs.files import read, read_seeds, write
+from socialcrawl.lab.graphs.pages import from_pages
+from socialcrawl.lab.graphs.posts import from_posts
+
+__all__ = ["checked", "from_edges", "from_pages", "from_posts", "read", "read_seeds", "write"]

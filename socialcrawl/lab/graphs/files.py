@@ -1,0 +1,251 @@
+"""Known graphs on disk: a folder of `.npy` that is memory-mapped, or a `.npz`; and the file of rows to start from.
+
+A folder holds `indptr.npy, indices.npy, alpha.npy, beta.npy`, and `names.txt` (UTF-8, one name a line) where the nodes
+have names. A folder that `write` wrote has a marker too, `graph.json`: such a folder is opened without looking at the
+links, any other is checked. A `.npz` holds the same four arrays.
+"""
+
+import json
+import os
+import re
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.graphs.checks import checked
+from socialcrawl.sources.known import KnownGraph
+
+ARRAYS = ("indptr", "indices", "alpha", "beta")
+MARKER, NAMES, VERSION = "graph.json", "names.txt", 1
+_OURS = {*(f"{name}.npy" for name in ARRAYS), MARKER, NAMES}
+_BROKEN = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
+
+
+def read(path: Path | str) -> KnownGraph:
+    """The graph of a folder of `.npy` (memory-mapped, so that a big one opens at once) or of a `.npz`.
+
+    What `write` did not write goes through `checked`.
+
+    Raises:
+        SettingsError: there is no such file or folder, it is of another kind, lacks an array or is damaged, or the
+            graph is not sound.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
+    if path.suffix.lower() != ".npz":
+        known = f"a folder with {', '.join(f'{name}.npy' for name in ARRAYS)}, or a .npz with the same arrays"
+        raise SettingsError(f"{path} is {'no graph' if path.exists() else 'not there'}; give {known}.")
+    if not path.is_file():
+        raise SettingsError(f"There is no file {path}; give the path of a graph.")
+    return _sound(path, _read_npz(path))
+
+
+def write(graph: KnownGraph, folder: Path | str) -> None:
+    """The graph as a folder that `read` opens at once: checked first, and there as a whole or not at all.
+
+    It is written into a folder beside it, which is renamed at the end. A graph folder that is there already is replaced
+    (between two renames, for a moment, there is none).
+
+    Raises:
+        SettingsError: the graph is not sound, a name holds a line break, the folder above is missing, or `folder`
+            is there and holds anything but a graph.
+    """
+    folder = Path(folder).resolve()
+    _check_place(folder)
+    graph = checked(graph)
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir()
+        _fill(part, graph)
+        _put(part, folder)
+    except OSError as error:
+        raise SettingsError(f"{folder} cannot be written: {error}. Free space or give another place.") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def read_seeds(path: Path | str, graph: KnownGraph) -> list[int]:
+    """The rows that a text file names, one a line, in the order given; a row named again counts once.
+
+    Blank lines and lines that begin with # are skipped.
+
+    Raises:
+        SettingsError: there is no such file, a line is no whole number or no row of the graph, or none is left.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise SettingsError(f"There is no file {path}; give a text file of row numbers, one a line.")
+    seeds: dict[int, None] = {}
+    for number, line in enumerate(_text(path, "utf-8-sig").split("\n"), 1):
+        word = line.strip()
+        if not word or word.startswith("#"):
+            continue
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", word):
+            raise SettingsError(
+                f"{path}, line {number}: {word[:60]!r} is no row number; write one whole number a line."
+            )
+        if not 0 <= int(word) < graph.size:
+            raise SettingsError(
+                f"{path}, line {number}: row {int(word)} is outside the graph; its rows are 0 to {graph.size - 1}."
+            )
+        seeds[int(word)] = None
+    if not seeds:
+        raise SettingsError(f"{path} names no row; write at least one, a number a line.")
+    return list(seeds)
+
+
+class _Lines(Sequence[str]):
+    """The names in a file, read when the first one is asked for: they are many, and a crawl needs none."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path, self._size = path, size
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        lines = _text(self._path, "utf-8").removesuffix("\n").split("\n")
+        if len(lines) != self._size:
+            raise SettingsError(
+                f"{self._path} has {len(lines):,} lines for {self._size:,} nodes; give one name a line."
+            )
+        return [line.removesuffix("\r") for line in lines]
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[str]: ...
+    def __getitem__(self, row: int | slice) -> str | Sequence[str]:
+        return self._lines[row]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+
+def _read_folder(folder: Path) -> KnownGraph:
+    missing = [f"{name}.npy" for name in ARRAYS if not (folder / f"{name}.npy").is_file()]
+    if missing:
+        raise SettingsError(f"The folder {folder} lacks {', '.join(missing)}; give a folder that holds a graph.")
+    indptr, indices, alpha, beta = (_mapped(folder / f"{name}.npy") for name in ARRAYS)
+    names = _Lines(folder / NAMES, beta.size) if (folder / NAMES).is_file() else None
+    graph = KnownGraph(indptr, indices, alpha, beta, names)
+    if not (folder / MARKER).is_file():
+        if graph.names is not None:
+            list(graph.names)  # counts the lines
+        return _sound(folder, graph)
+    _check_marker(folder, graph)
+    return graph
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _BROKEN as error:
+        raise SettingsError(f"{path} cannot be read: {error}. Write the graph anew.") from error
+    return np.asarray(array)  # the same mapped memory, without the slower indexing of np.memmap
+
+
+def _read_npz(path: Path) -> KnownGraph:
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:  # np.load leaves a broken zip open
+            missing = [name for name in ARRAYS if name not in file]
+            arrays = [file[name] for name in ARRAYS] if not missing else []
+    except (*_BROKEN, TypeError) as error:  # a .npy that is called .npz has no `with`
+        raise SettingsError(f"{path} cannot be read as .npz: {error}. Write it with np.savez.") from error
+    if missing:
+        raise SettingsError(
+            f"{path} lacks {', '.join(missing)}; a graph has {', '.join(ARRAYS)}: the rows of its out-links (CSR), "
+            "a weight for each link, a value for each node (1 for all, where there are none)."
+        )
+    indptr, indices, alpha, beta = arrays
+    return KnownGraph(indptr, indices, alpha, beta)
+
+
+def _sound(path: Path, graph: KnownGraph) -> KnownGraph:
+    try:
+        return checked(graph)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def _check_marker(folder: Path, graph: KnownGraph) -> None:
+    """Whether the arrays are the ones that were written: by number and type, in no time."""
+    try:
+        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        version, promised = marker["version"], (marker["nodes"] + 1, marker["links"], marker["links"], marker["nodes"])
+    except (*_BROKEN, TypeError) as error:
+        raise SettingsError(f"{folder / MARKER} is damaged; remove it, and the folder is checked instead.") from error
+    if version != VERSION:
+        raise SettingsError(f"{folder} has the format {version}, this program knows {VERSION}; write the graph anew.")
+    arrays = [getattr(graph, name) for name in ARRAYS]
+    types = [str(array.dtype) for array in arrays]
+    known = types in (["int64", index, "float64", "float64"] for index in ("int32", "int64"))
+    fits = known and tuple(len(array) for array in arrays) == promised and graph.indptr[-1] == marker["links"]
+    if not fits or (marker.get("names") and graph.names is None):
+        raise SettingsError(
+            f"{folder} does not hold what its {MARKER} says; remove {MARKER}, and the folder is checked instead."
+        )
+
+
+def _check_place(folder: Path) -> None:
+    if not folder.parent.is_dir():
+        raise SettingsError(f"{folder}: the folder {folder.parent} does not exist; create it first.")
+    if not folder.exists():
+        return
+    held = {entry.name for entry in folder.iterdir()} if folder.is_dir() else None
+    if held is None or (held and not (MARKER in held and held <= _OURS)):
+        raise SettingsError(f"{folder} is there and holds other things than a graph; give a new name.")
+
+
+def _fill(folder: Path, graph: KnownGraph) -> None:
+    for name in ARRAYS:
+        np.save(folder / f"{name}.npy", getattr(graph, name))
+    if graph.names is not None:
+        _write_names(folder / NAMES, graph.names)
+    marker = {"version": VERSION, "nodes": graph.size, "links": graph.links, "names": graph.names is not None}
+    (folder / MARKER).write_text(json.dumps(marker) + "\n", encoding="utf-8")
+
+
+def _put(part: Path, folder: Path) -> None:
+    """Rename `part` to `folder`; what was there goes when the new one stands, or comes back."""
+    if not folder.exists():
+        part.rename(folder)
+        return
+    old = part.with_suffix(".old")
+    shutil.rmtree(old, ignore_errors=True)
+    folder.rename(old)
+    try:
+        part.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_names(path: Path, names: Sequence[str]) -> None:
+    for row, name in enumerate(names):
+        if "\n" in name or "\r" in name:
+            raise SettingsError(
+                f"The name of node {row}, {name[:60]!r}, holds a line break; names are saved one a line."
+            )
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{name}\n" for name in names)
+
+
+def _text(path: Path, encoding: str) -> str:
+    try:
+        with path.open(encoding=encoding, newline="\n") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read as UTF-8 text: {error}. Check the file.") from error
