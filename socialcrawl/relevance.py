@@ -29,7 +29,6 @@ _UNSPACED = (
 _MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
 _RANGES = "".join(f"{chr(low)}-{chr(high)}" for low, high in _UNSPACED)
 _LETTER = rf"(?:[^\W{_RANGES}]|[{_MARKS}])"  # what may not stand beside a whole word
-_ALIKE = str.maketrans({"\u0131": "i", "\u2019": "'", "\ufe0f": None})  # dotless i, apostrophe, "as a picture"
 
 
 def worth(occurrences: int) -> float:
@@ -42,7 +41,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return folded.translate(_ALIKE).replace("i\u0307", "i")
+    folded = folded.replace("\u0131", "i").replace("\u2019", "'")  # dotless i, apostrophe
+    return folded.replace("\ufe0f", "").replace("i\u0307", "i")  # "as a picture"; i with a dot
 
 
 @dataclass(frozen=True)

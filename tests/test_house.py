@@ -35,6 +35,7 @@ HOMES = {
     "rich": ("apps/",),
     "matplotlib": ("apps/",),
     "joblib": ("lab/",),
+    "distributed": ("lab/",),
     "pyarrow": ("lab/",),
     "scipy": ("importance/",),
     "sklearn": ("collect/estimators/",),

@@ -45,6 +45,10 @@ class Crowds:
             crowded[some] = True
         return crowded
 
+    def strange(self, places: Places, values: Floats) -> NDArray[np.bool_]:
+        """Whether each of some rows in crowds is no longer alike its crowd, now that it has these values."""
+        return np.asarray((self.values[:, FIRST - places] != values).any(axis=0))
+
     def join(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
         """Which of `rows` (ascending) have joined a crowd of their kind: those discovered after all who are in it."""
         joined = np.zeros(len(rows), bool)
@@ -85,7 +89,7 @@ class Crowds:
         behind = head + int(np.searchsorted(self._rows[crowd][head:end], rows[-1], side="right"))
         before = self._rows[crowd][head:behind]
         before = before[self.place[before] == FIRST - crowd]
-        front = np.sort(np.concatenate([before, rows]))
+        front = np.insert(before, np.searchsorted(before, rows), rows)
         begin = behind - len(front)
         if begin < 0:
             self._rows[crowd] = np.concatenate([front, self._rows[crowd][behind:end]])

@@ -98,27 +98,27 @@ class Ranking:
     def _place_anew(self, terms: Terms, changed: Rows) -> None:
         """Give rows that may have changed the place that is theirs now."""
         places, values = self._place[changed], terms.values(self.graph, changed)
-        if len(placed := (places != FAR).nonzero()[0]):
-            self._renew(changed[placed], places[placed], values[:, placed])
+        if len(here := (places > 0).nonzero()[0]):
+            self._renew(changed[here], places[here], values[:, here])
+        if len(here := (places <= FIRST).nonzero()[0]):
+            here = here[~self.graph.is_open(changed[here]) | self._crowds.strange(places[here], values[:, here])]
+            self._place[changed[here]] = places[here] = FAR
         rising = self._far.rising(changed, values)
-        rising &= places <= 0
         some = rising.nonzero()[0]
-        if not terms.fixed and len(some) < len(changed):
-            self._far.widen(values[:, ~rising & (places <= 0)])
-        some = some[self.graph.is_open(changed[some])]
+        unplaced = (places[some] == FAR) | (places[some] == CLOSE)
+        some = some[unplaced & self.graph.is_open(changed[some])]
         if len(some):
             rows, first = _once(changed[some])
             self._come_near(terms, rows, values[:, some[first]])
+        if not terms.fixed:
+            rising |= places > 0
+            self._far.widen(values[:, ~rising])
 
     def _renew(self, rows: Rows, places: NDArray[np.int32], values: Floats) -> None:
-        """Give candidates their new values, and take out whoever is closed, or no longer one of his crowd."""
-        candidates = (places > 0).nonzero()[0]
-        self._values[:, places[candidates] - 1] = values[:, candidates]
-        is_open = self.graph.is_open(rows)
-        for row in rows[candidates[~is_open[candidates]]].tolist():
+        """Give candidates their new values, and take out whoever is closed."""
+        self._values[:, places - 1] = values
+        for row in rows[~self.graph.is_open(rows)].tolist():
             self._dismiss(row)
-        if len(candidates) < len(rows):
-            self._place[rows[(places <= FIRST) | (~is_open & (places < 0))]] = FAR
 
     def _come_near(self, terms: Terms, rows: Rows, values: Floats) -> None:
         """Place rows (ascending, none a candidate) that may score above all far ones."""
@@ -152,7 +152,7 @@ class Ranking:
         """Score candidates and near rows, and part them anew."""
         mine = self._rows[: self.count].copy()
         near = np.concatenate([np.empty(0, np.int64), *self._near])
-        near = near[self._place[near] == CLOSE]
+        near = near[(self._place[near] == CLOSE) & self.graph.is_open(near)]
         self._place[near] = once = np.arange(len(near))
         near = near[self._place[near] == once]  # whoever left and came back is there twice
         self._near, self.count = [], 0

@@ -8,18 +8,17 @@ key with %-signs decoded and underscores as blanks. Texts and titles are compare
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.graphs.links import Scoring, gathered, scored
 from socialcrawl.lab.graphs.tables import lacking, parquet_table, strings
-from socialcrawl.relevance import Topic, fold, worth
+from socialcrawl.relevance import Topic, worth
+from socialcrawl.sources.cases.web import around, one_line, title
 from socialcrawl.sources.known import KnownGraph
 
 COLUMNS = ("key", "text", "links")
-UNSPACED = "\u0e00"  # from here on (Thai, Chinese, Japanese ...) letters side by side need not be of one word
 
 
 def from_pages(
@@ -50,13 +49,13 @@ def from_pages(
         raise SettingsError(f"window = {window} is out of range; give a number of characters, 0 or more.")
     keys, texts, links = _columns(pages)
     number = _numbered(keys, links)
-    titles = [_plain(unquote(key).replace("_", " ")) for key in number]
+    titles = [title(key) for key in number]
     source, target, hits = [], [], []
-    for node, (text, named) in enumerate(zip(map(_plain, texts), links, strict=True)):
+    for node, (text, named) in enumerate(zip(map(one_line, texts), links, strict=True)):
         for to in dict.fromkeys(number[key] for key in named):
             source.append(node)
             target.append(to)
-            hits.append(topic.count(_around(text, titles[to], window // 2)))
+            hits.append(topic.count(around(text, titles[to], window)))
     values = np.zeros(len(number), np.int64)
     values[: len(keys)] = [topic.count(text) for text in texts]
     ends = np.array(source, np.int64), np.array(target, np.int64)
@@ -97,27 +96,3 @@ def _numbered(keys: list[str], links: list[list[str]]) -> dict[str, int]:
         for key in named:
             number.setdefault(key, len(number))
     return number
-
-
-def _plain(text: str) -> str:
-    return " ".join(fold(text).split())
-
-
-def _around(text: str, title: str, half: int) -> str:
-    """The window around the first place of the title, "" where there is none."""
-    at = text.find(title) if title else -1
-    while at > 0 and _in_word(text, at):
-        at = text.find(title, at + 1)
-    if at < 0:
-        return ""
-    begin, end = max(at - half, 0), min(at + len(title) + half, len(text))
-    while begin < end and _in_word(text, begin):
-        begin += 1
-    while end > begin and _in_word(text, end):
-        end -= 1
-    return text[begin:end]
-
-
-def _in_word(text: str, at: int) -> bool:
-    """Whether the text, cut before place `at`, would be cut inside a word."""
-    return 0 < at < len(text) and all(char.isalnum() and char < UNSPACED for char in text[at - 1 : at + 1])

@@ -76,9 +76,9 @@ def around(line: str, anchor: str, window: int = WINDOW) -> str:
         return ""
     end = start + len(anchor)
     left, right = max(0, start - window // 2), min(len(line), end + window // 2)
-    while left < start and _in_word(line, left):
+    while left < right and _in_word(line, left):
         left += 1
-    while right > end and _in_word(line, right):
+    while right > left and _in_word(line, right):
         right -= 1
     return line[left:right]
 
