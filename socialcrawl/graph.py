@@ -44,6 +44,13 @@ class Graph:
         self._value = np.zeros(1024)
         self._merged = False  # two nodes may share a row
         self._changed: list[Rows] = []
+        self._more, self._most = _blanks(1024)
+
+    def reserve(self, size: int) -> None:
+        """Make room for `size` nodes, numbered 0 .. size - 1, where it is known that there can be so many."""
+        self._reserve(size)
+        if size > len(self._next_of):
+            self._next_of = _grown(self._next_of, size)
 
     def frontier(self) -> Rows:
         """Rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
@@ -166,8 +173,9 @@ class Graph:
 
     def _reach(self, row: int, rows: Rows, value: float, alpha: Weights) -> None:
         """Add the links of `row` to the features of `rows`."""
-        more, most = np.zeros((len(rows), len(COLUMNS))), np.full((len(rows), len(COLUMNS)), -np.inf)
-        more[:, LINKS] = 1.0
+        if len(rows) > len(self._more):
+            self._more, self._most = _blanks(2 * len(rows))
+        more, most = self._more[: len(rows)], self._most[: len(rows)]
         more[:, 2] = most[:, 3] = value
         more[:, 4] = most[:, 5] = alpha
         more[:, 6] = most[:, 7] = alpha * value
@@ -234,6 +242,13 @@ class Graph:
             self._fetched = _grown(self._fetched, size)
             self._value = _grown(self._value, size)
             self._features = _grown(self._features, size)
+
+
+def _blanks(size: int) -> tuple[Weights, Weights]:
+    """What `size` links add to the features, and what they lift them to, but for values and weights."""
+    more, most = np.zeros((size, len(COLUMNS))), np.full((size, len(COLUMNS)), -np.inf)
+    more[:, LINKS] = 1.0
+    return more, most
 
 
 def _grown(old: NDArray[T], size: int) -> NDArray[T]:

@@ -12,6 +12,9 @@ from socialcrawl.mock.server import running
 
 HEAVY = (
     "numpy",
+    "scipy",
+    "sklearn",
+    "joblib",
     "pyarrow",
     "sqlalchemy",
     "tweepy",
@@ -22,7 +25,7 @@ HEAVY = (
     "alembic",
     "pydantic",
 )
-NAMES = ("init", "run", "mock", "demo", "report", "sql")
+NAMES = ("init", "run", "mock", "demo", "report", "sql", "simulate", "lab")
 
 
 def test_help_answers_at_once():

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from socialcrawl import __version__
+from socialcrawl.apps.lab import lab_app
 from socialcrawl.errors import SettingsError, SocialcrawlError
 
 app = typer.Typer(
@@ -21,6 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(lab_app, name="lab")
 
 Database = Annotated[Path | None, typer.Option("--db", help="The database; default: the newest *.db here.")]
 AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent\n"
@@ -178,6 +180,53 @@ def demo(
         sys.stderr.write(AT_ONCE)
         code = INTERRUPTED
     leave(code)
+
+
+@app.command()
+def simulate(
+    *,
+    graph: Annotated[list[Path], typer.Option(help="A known graph, a folder or a .npz; may be repeated.")],
+    estimator: Annotated[list[str], typer.Option(help="See docs/laboratory.md; may be repeated.")],
+    budget: Annotated[int, typer.Option(min=1, help="Steps after the seeds.")],
+    seeds: Annotated[
+        list[Path] | None, typer.Option(help="A file of row numbers, one a line; may be repeated.")
+    ] = None,
+    seed_sets: Annotated[int | None, typer.Option(min=1, help="Draw so many sets of seeds instead.")] = None,
+    seed_size: Annotated[int, typer.Option(min=1, help="Seeds in each set that is drawn.")] = 50,
+    seed_least: Annotated[float, typer.Option(help="They are drawn among nodes of a value above this.")] = 0.0,
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="greedy (default), altered-greedy, proportional; may be repeated.")
+    ] = None,
+    refresh_rate: Annotated[
+        list[int] | None, typer.Option(min=1, help="Nodes picked together, r; default: 1; may be repeated.")
+    ] = None,
+    switch_after: Annotated[int, typer.Option(min=0, help="Steps before a hybrid turns linear.")] = 1000,
+    start: Annotated[str | None, typer.Option(help="What a hybrid starts with; default: nh-ne of its kind.")] = None,
+    q: Annotated[float, typer.Option(help="Altered greedy: the probability to take the best.")] = 0.9,
+    zeta: Annotated[float, typer.Option(help="Altered greedy: how near the best others have to be.")] = 0.5,
+    nr_d: Annotated[float, typer.Option(help="Navigational Rank: the weight of a node's own score.")] = 0.5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
+    objective: Annotated[str, typer.Option(help="sum of the values, or count of those above 0.")] = "sum",
+    out: Annotated[Path, typer.Option(help="The folder for the results; with --json nothing is kept.")] = Path(
+        "simulation"
+    ),
+    jobs: Annotated[int, typer.Option(help="Replays at once; -1: one a processor.")] = -1,
+    scheduler: Annotated[str | None, typer.Option(help="A Dask cluster instead: tcp://HOST:PORT.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay crawls on known graphs: what would have been found, by which estimator and strategy."""
+    from socialcrawl.apps import simulate as lab  # noqa: PLC0415
+
+    wanted = lab.Grid(
+        graph,
+        estimator,
+        strategy or ["greedy"],
+        refresh_rate or [1],
+        lab.Seeding(seeds or [], seed_sets, seed_size, seed_least, seed),
+        {"budget": budget, "switch_after": switch_after, "start": start, "q": q, "zeta": zeta, "nr_d": nr_d}
+        | {"seed": seed, "objective": objective},
+    )
+    lab.simulate(wanted, out, jobs=jobs, address=scheduler, as_json=as_json)
 
 
 @app.command()

@@ -1,11 +1,11 @@
 """The doors of a crawl that waits for nobody: everything is allowed, done at once, and time stands still."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from socialcrawl.model import Grant, Outcome, Reply, Request, Wait
-from socialcrawl.protocols import Batch, Crawl, Ledger, Source, Store, Wire
+from socialcrawl.model import Grant, Node, Outcome, Reply, Request, Wait, Who
+from socialcrawl.protocols import Batch, Crawl, History, Ledger, Source, Store, Wire
 from socialcrawl.run import Parts
 
 
@@ -62,6 +62,54 @@ class AtOnce(Executor):
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
+
+
+class Tape:
+    """A store that keeps the sequence of a crawl and nothing else: what is known as a whole need not be remembered.
+
+    Attributes:
+        nodes: the nodes asked, seeds first.
+        values: their values.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.values: list[float] = []
+
+    def open(self, batch: Batch) -> None:
+        """Nothing: a replay is not gone on with."""
+
+    def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
+        """Nobody: nodes are called by their numbers."""
+        return {}
+
+    def reserve(self, grant: Grant) -> None:
+        """Nothing: no request is sent."""
+
+    def save(self, grant: Grant, reply: Reply) -> Reply:
+        """The reply as it is."""
+        return reply
+
+    def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
+        """None."""
+        return {}
+
+    def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Keep who was asked and what he was worth."""
+        self.nodes += [pick.node for pick in batch]
+        self.values += [outcome.value for outcome in outcomes]
+
+    def unfinished(self) -> Batch:
+        """No batch."""
+        return ()
+
+    def history(self) -> History:
+        """None: every replay begins anew."""
+        return []
+
+    def ledger(self) -> Ledger:
+        """Empty."""
+        return []
 
 
 class Unwatched:

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import Estimator, named
+from socialcrawl.collect.estimators.named import check
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import strategy
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.doors import parts
+from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.lab.oracle import Oracle
 from socialcrawl.model import Node
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph
-from socialcrawl.store.memory import MemoryStore
 
 OBJECTIVES = ("sum", "count")
 
@@ -43,6 +43,10 @@ class Setup:
     nr_d: float = 0.5
 
     def __post_init__(self) -> None:
+        try:
+            check(self.estimator, ("oracle",))
+        except ValueError as error:
+            raise SettingsError(f"{error}.") from error
         if self.objective not in OBJECTIVES:
             raise SettingsError(f"there is no objective {self.objective!r}: write sum or count.")
         if self.budget < 1 or self.refresh_rate < 1 or self.switch_after < 0 or self.seed < 0:
@@ -80,14 +84,13 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
     line.ready = [Node(node) for node in seeds]
     choice = strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
     crawl = Collect(line, _estimator(graph, setup), setup.budget, strategy=choice)
-    store = MemoryStore()
+    crawl.graph.reserve(graph.size)
+    tape = Tape()
     with _collector_at_rest():
-        run(parts(crawl, Known(graph), store), size=setup.refresh_rate)
-    done = [zip(batch, outcomes, strict=True) for batch, outcomes in store.history() if batch[0].act == "expand"]
-    taken = [(pick.node, outcome.value) for batch in done for pick, outcome in batch]
-    values = np.array([value for _, value in taken], np.float64)
+        run(parts(crawl, Known(graph), tape), size=setup.refresh_rate)
+    values = np.array(tape.values[len(seeds) :], np.float64)
     return Replay(
-        np.array([node for node, _ in taken], np.int64),
+        np.array(tape.nodes[len(seeds) :], np.int64),
         _held(np.cumsum(scored(values, setup.objective)), setup.budget),
         float(scored(graph.beta[list(seeds)], setup.objective).sum()),
         time.perf_counter() - began,

@@ -29,16 +29,16 @@ NAMES = (
 """All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
 
 
-def check(name: str) -> str:
-    """The name itself, if it is one of NAMES or that of a scikit-learn class.
+def check(name: str, also: tuple[str, ...] = ()) -> str:
+    """The name itself, if it is one of NAMES or `also`, or that of a scikit-learn class.
 
     Raises:
         ValueError: there is no estimator of that name; the message gives the nearest one and all of them.
     """
-    if name not in NAMES and not name.startswith(PREFIX):
-        nearest = get_close_matches(name, NAMES, 1)
+    if name not in (*NAMES, *also) and not name.startswith(PREFIX):
+        nearest = get_close_matches(name, [*NAMES, *also], 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        known = ", ".join([*NAMES, f"{PREFIX}... (a regressor with partial_fit)"])
+        known = ", ".join([*NAMES, *also, f"{PREFIX}... (a regressor with partial_fit)"])
         raise ValueError(f"there is no estimator {name!r}.{hint} Known are: {known}")
     return name
 

@@ -1,0 +1,177 @@
+"""The figures of the paper's experiments, as PNG and SVG: the same bytes for the same numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import SocialcrawlError
+
+COLOURS = ("#1f5fa8", "#d1495b", "#2a9d5c", "#e08a1e", "#7a4fa3", "#12a5b0", "#8c564b", "#c2469c", "#7a8b1f", "#555555")
+FIXED = {"oracle": "#000000", "nothing": "#000000", "random": "#9a9a9a", "bfs": "#555555"}
+STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (7, 2, 1, 2)))
+RULES: Any = {  # of matplotlib
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "socialcrawl",
+    "svg.fonttype": "path",
+}
+BANDS = 10  # curves that can have their standard errors drawn without hiding each other
+WIDTH, HEIGHT = 4.6, 3.1  # of a panel, in inches
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve over steps: means, and their standard errors where there are several crawls; shape (p,) each."""
+
+    label: str
+    x: NDArray[np.int64]
+    y: NDArray[np.float64]
+    error: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Some curves in one frame.
+
+    Attributes:
+        title: what it shows.
+        axis: what is measured.
+        lines: the curves.
+        log: whether the steps are on a logarithmic axis.
+        level: a value to draw a thin line at, or None.
+    """
+
+    title: str
+    axis: str
+    lines: Sequence[Line]
+    log: bool = False
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Groups of bars in one frame: `series` is a name and one height a group, each."""
+
+    title: str
+    axis: str
+    groups: Sequence[str]
+    series: Sequence[tuple[str, Sequence[float]]]
+    log: bool = False
+
+
+def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str) -> list[Path]:
+    """The files `stem`.png and `stem`.svg, drawn now: `across` frames in a row, one title and legend for all.
+
+    Raises:
+        SocialcrawlError: they cannot be written.
+    """
+    import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    across = min(across, len(frames))
+    down = -(-len(frames) // across)
+    with mpl.rc_context(RULES):
+        figure = Figure(figsize=(WIDTH * across + 1.7, HEIGHT * down), layout="constrained")
+        places = figure.subplots(down, across, squeeze=False).ravel()
+        looks = _looks(frames)
+        for place, frame in zip(places, frames, strict=False):
+            if isinstance(frame, Bars):
+                _bars(place, frame, looks)
+            else:
+                _curves(place, frame, looks)
+        for place in places[len(frames) :]:
+            place.set_axis_off()
+        shown: dict[str, Any] = {}
+        for place in places:
+            for handle, label in zip(*place.get_legend_handles_labels(), strict=True):
+                shown.setdefault(label, handle)
+        if title:
+            figure.suptitle(title, fontsize="large")
+        figure.legend(list(shown.values()), list(shown), loc="outside right upper", frameon=False, handlelength=3.2)
+        return [_saved(figure, stem.with_suffix(f".{kind}"), kind) for kind in ("png", "svg")]
+
+
+def _saved(figure: Any, path: Path, kind: str) -> Path:
+    nameless = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, format=kind, dpi=110, metadata=nameless)
+    except OSError as error:
+        raise SocialcrawlError(f"{path} cannot be written: {error}. Free space or name another folder.") from error
+    return path
+
+
+def _curves(axes: Any, panel: Panel, looks: dict[str, tuple[str, Any]]) -> None:
+    if panel.level is not None:
+        axes.axhline(panel.level, color="#000000", linewidth=0.7)
+    for line in panel.lines:
+        colour, style = looks[line.label]
+        axes.plot(line.x, line.y, color=colour, linestyle=style, linewidth=1.5, label=line.label)
+        if len(panel.lines) <= BANDS:
+            axes.fill_between(line.x, line.y - line.error, line.y + line.error, color=colour, alpha=0.15, linewidth=0)
+    last = max(int(line.x[-1]) for line in panel.lines)
+    axes.set(title=panel.title, xlabel="steps after the seeds", ylabel=panel.axis)
+    if panel.log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlim((10 if last > 100 else 1) if panel.log else 0, last)
+    _fit(axes, panel)
+    axes.grid(alpha=0.25)
+
+
+def _fit(axes: Any, panel: Panel) -> None:
+    """A height that shows what is in sight: the first ten steps, when they are left out, must not flatten the rest."""
+    low, _ = axes.get_xlim()
+    seen = np.concatenate([line.y[line.x >= low] for line in panel.lines])
+    seen = seen[np.isfinite(seen)]
+    if panel.level is not None:
+        seen = np.append(seen, panel.level)
+    if len(seen):
+        room = 0.05 * max(float(np.ptp(seen)), 1e-9)
+        axes.set_ylim(float(seen.min()) - room, float(seen.max()) + room)
+
+
+def _bars(axes: Any, bars: Bars, looks: dict[str, tuple[str, Any]]) -> None:
+    width = 0.8 / len(bars.series)
+    places = np.arange(len(bars.groups))
+    for number, (label, heights) in enumerate(bars.series):
+        at = places + (number - (len(bars.series) - 1) / 2) * width
+        drawn = axes.bar(at, heights, width, color=looks[label][0], label=label)
+        axes.bar_label(drawn, fmt="%.2g", fontsize=7, padding=2)
+    axes.set_xticks(places, bars.groups)
+    axes.set(title=bars.title, ylabel=bars.axis)
+    axes.axhline(0, color="#000000", linewidth=0.7)
+    if bars.log:
+        axes.set_yscale("log")
+    axes.margins(y=0.15)
+    axes.grid(axis="y", alpha=0.25)
+
+
+def _looks(frames: Sequence[Panel | Bars]) -> dict[str, tuple[str, Any]]:
+    """A colour and a line style for each label: kin (nh-n-sum and nh-n-max, q=0.5 with any zeta) have one colour."""
+    labels: dict[str, None] = {}
+    for frame in frames:
+        named = [name for name, _ in frame.series] if isinstance(frame, Bars) else [line.label for line in frame.lines]
+        labels.update(dict.fromkeys(named))
+    keys = {label: _kin(label) for label in labels}
+    families = [family for family in dict.fromkeys(family for family, _ in keys.values()) if family not in FIXED]
+    members = list(dict.fromkeys(member for _, member in keys.values()))
+    colours = FIXED | {family: COLOURS[i % len(COLOURS)] for i, family in enumerate(families)}
+    extra = {family: i // len(COLOURS) for i, family in enumerate(families)}
+    return {
+        label: (colours[family], STYLES[(members.index(member) + extra.get(family, 0)) % len(STYLES)])
+        for label, (family, member) in keys.items()
+    }
+
+
+def _kin(label: str) -> tuple[str, str]:
+    words = label.split()
+    if len(words) > 1:
+        return (words[0], words[-1]) if "=" in words[0] else (" ".join(words[1:]), "")
+    stem, _, h = label.rpartition("-")
+    return (stem, h) if h in ("sum", "avg", "max") else (label, "sum")

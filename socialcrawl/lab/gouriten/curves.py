@@ -1,0 +1,107 @@
+"""The curves of an experiment, read from its rows: by graph and variant, over sets of seeds."""
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.lab.gouriten.measures import Floats, Mean, mean, rounds
+from socialcrawl.lab.gouriten.tables import Table, table
+
+
+class Curves:
+    """Rows with the columns graph, variant, set, step and some more, as `crawls` gives them."""
+
+    def __init__(self, rows: Table) -> None:
+        self.rows = rows
+        self._at: dict[tuple[str, str], slice] = {}
+        names = list(zip(rows["graph"].tolist(), rows["variant"].tolist(), strict=True))
+        for place, name in enumerate(names):  # the rows of a variant stand together
+            begin = self._at[name].start if name in self._at else place
+            self._at[name] = slice(begin, place + 1)
+
+    @property
+    def graphs(self) -> list[str]:
+        """The graphs, in the order of the rows."""
+        return list(dict.fromkeys(graph for graph, _ in self._at))
+
+    def variants(self, graph: str) -> list[str]:
+        """The variants on a graph, in the order of the rows."""
+        return [variant for where, variant in self._at if where == graph]
+
+    def of(self, graph: str, variant: str, column: str) -> Floats:
+        """One column, shape (sets, points)."""
+        here = self._at[graph, variant]
+        sets = int(self.rows["set"][here][-1]) + 1
+        return np.asarray(self.rows[column][here]).reshape(sets, -1)
+
+    def steps(self, graph: str) -> NDArray[np.int64]:
+        """The steps of the points on a graph, shape (points,)."""
+        return np.asarray(self.of(graph, self.variants(graph)[0], "step")[0], np.int64)
+
+    def at(self, graph: str, variant: str, column: str, step: int) -> Floats:
+        """One column at a step that is a point, shape (sets,)."""
+        return self.of(graph, variant, column)[:, int(np.searchsorted(self.steps(graph), step))]
+
+    def difference(self, graph: str, one: str, other: str, step: int, column: str = "relative") -> Mean:
+        """What `one` is above `other`, set by set: crawls from the same seeds are compared."""
+        return mean(self.at(graph, one, column, step) - self.at(graph, other, column, step))
+
+
+def summed_up(curves: Curves) -> Table:
+    """The means over the sets of seeds at the round steps: a row for each graph, variant and step.
+
+    Columns: graph, variant, step, sets, score, score_error, relative, relative_error (standard errors over the sets),
+    seconds (the mean of a whole crawl).
+    """
+    return table(
+        [
+            _row(curves, graph, variant, int(step))
+            for graph in curves.graphs
+            for variant in curves.variants(graph)
+            for step in rounds(int(curves.steps(graph)[-1]))
+        ]
+    )
+
+
+def pairs(curves: Curves) -> Table:
+    """What each variant is above each later one, compared set by set at the round steps.
+
+    Columns: graph, step, one, other, difference (of the shares of the reference's score), difference_error.
+    """
+    listed = []
+    for graph in curves.graphs:
+        for step in rounds(int(curves.steps(graph)[-1])).tolist():
+            for one, other in combinations(curves.variants(graph), 2):
+                found = curves.difference(graph, one, other, step)
+                names = {"graph": graph, "step": step, "one": one, "other": other}
+                listed.append({**names, "difference": found.mean, "difference_error": found.error})
+    return table(listed)
+
+
+def _row(curves: Curves, graph: str, variant: str, step: int) -> dict[str, str | int | float]:
+    score = curves.at(graph, variant, "score", step)
+    value, part = mean(score), mean(curves.at(graph, variant, "relative", step))
+    return {
+        "graph": graph,
+        "variant": variant,
+        "step": step,
+        "sets": len(score),
+        "score": value.mean,
+        "score_error": value.error,
+        "relative": part.mean,
+        "relative_error": part.error,
+        "seconds": float(curves.at(graph, variant, "seconds", step).mean()),
+    }
+
+
+def shortfalls(curves: Curves) -> Table:
+    """The means over the sets of what `precision` found: columns graph, variant, step, difference, difference_error."""
+    listed = []
+    for graph in curves.graphs:
+        for variant in curves.variants(graph):
+            for step in curves.steps(graph).tolist():
+                found = mean(curves.at(graph, variant, "difference", step))
+                difference = {"difference": found.mean, "difference_error": found.error}
+                listed.append({"graph": graph, "variant": variant, "step": step, **difference})
+    return table(listed)

@@ -1,0 +1,202 @@
+"""A grid of replays: graphs x setups x sets of seeds, in parallel, each kept in a file as soon as it is done.
+
+A grid that is stopped, however rudely, goes on where it stopped: what has its file is not replayed again. The work is
+joblib's, so that whatever backend surrounds it serves: processes of this machine, or a Dask or Ray cluster.
+"""
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager, nullcontext
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.draws import generator
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.lab.graphs import read
+from socialcrawl.lab.results import Job, Stamp, place, results, stamp, write
+from socialcrawl.lab.simulation import Replay, Setup, simulate
+from socialcrawl.sources.known import KnownGraph
+
+__all__ = ["Job", "replay_all", "results", "scheduler", "seed_sets"]
+
+ROUND = 4  # jobs a worker between two looks, where a backend hands over lists only
+CONNECT = 10.0  # seconds
+ORPHANED = 1.0  # seconds between looks at whether the parent is still there
+
+Watch = Callable[[int, int], object]
+Call = tuple[str, str, tuple[int, ...], Setup, int]
+
+_one_at_a_time = threading.Lock()  # a Dask worker may have several threads
+_last: list[tuple[tuple[str, Stamp], KnownGraph]] = []  # the graph that this process opened last
+
+
+def seed_sets(graph: KnownGraph, sets: int, size: int, seed: int, least: float = 0.0) -> list[list[int]]:
+    """Random sets of seeds, each drawn without replacement among the nodes of value above `least` (paper, 6.2).
+
+    Set i depends on the graph, `size`, `seed`, `least` and i alone: more sets begin with the same ones.
+
+    Args:
+        graph: the graph.
+        sets: how many, at least 1.
+        size: the rows in each, at least 1.
+        seed: any integer >= 0.
+        least: the paper draws among nodes of value above 0, for its figures 1 and 2 above 1.5.
+
+    Raises:
+        SettingsError: a number is out of range, or there are fewer such nodes than a set needs.
+    """
+    if sets < 1 or size < 1 or seed < 0:
+        raise SettingsError(
+            f"{sets} sets of {size} seeds (seed {seed}): give at least one set, one seed, and seed >= 0."
+        )
+    nodes = np.flatnonzero(graph.beta > least)
+    if len(nodes) < size:
+        raise SettingsError(
+            f"{len(nodes):,} nodes have a value above {least:g}, fewer than the {size:,} seeds of a set; ask for fewer."
+        )
+    return [generator(seed, "seed set", i).choice(nodes, size, replace=False).tolist() for i in range(sets)]
+
+
+def replay_all(
+    jobs: Sequence[Job], out: Path, *, n_jobs: int | None = -1, backend: str | None = None, watch: Watch | None = None
+) -> int:
+    """The number of jobs replayed now: all that had no result in `out` yet. Each result is there as soon as it is done.
+
+    Args:
+        jobs: in an order that keeps those of one graph together, as a worker holds on to the graph it opened last.
+        out: a folder; `out/<key>.parquet` is written under another name and renamed.
+        n_jobs: workers at once; -1: as many as there are processors; None: what an ambient `joblib.parallel_config`
+            says. A cluster uses all its workers, whatever is said here.
+        backend: of joblib; None: that of an ambient `parallel_config`, or processes of this machine.
+        watch: called with (jobs done, all jobs), first for those that were there already.
+
+    Raises:
+        SettingsError: a graph or `out` cannot be used, or a job's seeds or setup are not sound.
+        SocialcrawlError: a worker was killed.
+    """
+    from joblib import parallel_config  # noqa: PLC0415
+
+    _make(out)
+    wanted = {job.key: job for job in jobs}
+    left = {key: job for key, job in wanted.items() if not place(out, key).exists()}
+    done = len(wanted) - len(left)
+    look = watch or (lambda _done, _total: None)
+    look(done, len(wanted))
+    calls = [(key, str(Path(job.graph).absolute()), job.seeds, job.setup, os.getpid()) for key, job in left.items()]
+    around = nullcontext() if backend is None else parallel_config(backend=backend)
+    with _no_worker_lost(), around, closing(_finished(calls, n_jobs)) as finished:
+        for key, replay in finished:
+            write(place(out, key), left[key], replay)
+            done += 1
+            look(done, len(wanted))
+    return len(left)
+
+
+@contextmanager
+def scheduler(address: str) -> Iterator[None]:
+    """A Dask cluster in whose reach grids are replayed: that of the scheduler at `address`, as tcp://10.0.0.1:8786.
+
+    Raises:
+        SettingsError: Dask is not installed here, or no scheduler answers there.
+    """
+    from joblib import parallel_config  # noqa: PLC0415
+
+    try:
+        from distributed import Client  # noqa: PLC0415
+        from distributed.comm.addressing import get_address_host_port  # noqa: PLC0415
+    except ImportError as error:
+        raise SettingsError("A scheduler needs Dask: pip install 'socialcrawl[cluster]'.") from error
+    try:
+        # A client that was never connected hangs on its way out: look first whether somebody is there.
+        socket.create_connection(get_address_host_port(address, strict=True), CONNECT).close()
+        connect: Any = Client  # has no types of its own
+        client = connect(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"No Dask scheduler answers at {address}: {error}. Look up its address.") from error
+    with client, parallel_config(backend="dask", client=client):
+        yield
+
+
+def _opened(graph: str) -> KnownGraph:
+    wanted = graph, stamp(graph)
+    with _one_at_a_time:
+        if not _last or _last[0][0] != wanted:
+            _last.clear()  # two big ones may not fit
+            _last.append((wanted, read(graph)))
+        return _last[0][1]
+
+
+@lru_cache(maxsize=1)
+def _obey(parent: int) -> None:
+    """Go when the parent goes, even if it was killed: nobody else would tell."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            threading.Event().wait(ORPHANED)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _replayed(key: str, graph: str, seeds: tuple[int, ...], setup: Setup, parent: int) -> tuple[str, Replay]:
+    """What a worker does."""
+    if os.getppid() == parent:
+        _obey(parent)
+    return key, simulate(_opened(graph), seeds, setup)
+
+
+def _finished(calls: Sequence[Call], n_jobs: int | None) -> Generator[tuple[str, Replay], None, None]:
+    """The replays as they are done; in rounds where the backend cannot hand over one by one."""
+    from joblib import Parallel, delayed, effective_n_jobs  # noqa: PLC0415
+
+    tasks = [delayed(_replayed)(*call) for call in calls]
+    try:
+        # One task at a time: a batch would be handed over as a whole, and lost as a whole.
+        parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    except ValueError:  # multiprocessing, and Ray's pool, which is built on it
+        parallel = Parallel(n_jobs=n_jobs, batch_size=1)
+        size = ROUND * effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        for begin in range(0, len(tasks), size):
+            yield from parallel(tasks[begin : begin + size])
+        return
+    with _deaf_children():
+        finished = parallel(tasks)
+    yield from finished
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that are started here do not hear Ctrl-C, which reaches the whole group: the parent decides."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _no_worker_lost() -> Iterator[None]:
+    try:
+        yield
+    except BrokenExecutor as error:
+        raise SocialcrawlError(
+            "A worker was killed, perhaps for want of memory: take fewer at once, or graphs as folders (see "
+            "socialcrawl lab graph npz). What is done is kept; the same command again goes on."
+        ) from error
+
+
+def _make(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"{out} cannot be made: {error}. Give another folder for the results.") from error

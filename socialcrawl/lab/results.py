@@ -1,0 +1,189 @@
+"""The results of replays: a Parquet file each, named by all that decides it."""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from socialcrawl import __version__
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.lab.graphs.files import ARRAYS
+from socialcrawl.lab.simulation import Replay, Setup
+
+ORDER = ("graph", "estimator", "strategy", "refresh_rate", "objective", "budget", "seed", "seed_set")
+NAME = "[0-9a-f]" * 32
+
+Stamp = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One replay of a grid.
+
+    Attributes:
+        graph: the path of the graph, a folder or a .npz.
+        seed_set: the number of the set of seeds, from 0.
+        seeds: its rows, in the order in which they are asked.
+        setup: what is replayed.
+    """
+
+    graph: str
+    seed_set: int
+    seeds: tuple[int, ...]
+    setup: Setup
+
+    @property
+    def key(self) -> str:
+        """The name of its result: 32 hexadecimal digits of all that decides it.
+
+        That is the graph (its name and what is in its files), the seeds, the setup and the version of this program.
+
+        Raises:
+            SettingsError: the graph cannot be read.
+        """
+        seeds = [int(node) for node in self.seeds]
+        parts = [__version__, self.graph, digest(self.graph), self.seed_set, seeds, asdict(self.setup)]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def digest(graph: str) -> str:
+    """The SHA-256 of the files of a graph, in hexadecimal digits; of 1 GB in one or two seconds, once a process.
+
+    Raises:
+        SettingsError: they cannot be read.
+    """
+    return _digest(graph, stamp(graph))
+
+
+def stamp(graph: str) -> Stamp:
+    """What tells the files of a graph from those that may take their place.
+
+    Raises:
+        SettingsError: they are not there.
+    """
+    try:
+        found = [file.stat() for file in _files(graph)]
+    except OSError as error:
+        raise SettingsError(f"The graph {graph} cannot be read: {error}. Give its folder or .npz.") from error
+    return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in found)
+
+
+def place(out: Path, key: str) -> Path:
+    """Where the result of that key lies."""
+    return out / f"{key}.parquet"
+
+
+def write(path: Path, job: Job, replay: Replay) -> None:
+    """Keep a result: written beside `path` and renamed, so that it is there as a whole or not at all.
+
+    Raises:
+        SocialcrawlError: it cannot be written.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    row = {
+        "graph": job.graph,
+        **asdict(job.setup),
+        "seed_set": job.seed_set,
+        "seeds": list(job.seeds),
+        "score": replay.curve[-1],
+        "seed_score": replay.seed_score,
+        "curve": replay.curve,
+        "steps": replay.steps,
+        "seconds": replay.seconds,
+        "peak_rss_mb": replay.peak_rss_mb,
+        "version": __version__,
+    }
+    table = pa.Table.from_pylist([row], schema=_schema())
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            parquet.write_table(table, file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise SocialcrawlError(
+            f"{path} cannot be written: {error}. Free space; the same command again goes on."
+        ) from error
+
+
+def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str] | None = None) -> Any:
+    """All results of a folder as a pyarrow.Table: a row a job, ordered by `ORDER` (and key), whatever ran when.
+
+    Columns: graph, estimator, strategy, q, zeta, refresh_rate, objective, seed, switch_after, start (null: the usual
+    one), nr_d, budget, seed_set, seeds (list<int64>), score (the last of curve), seed_score, curve (list<double>),
+    steps (list<int64>), seconds, peak_rss_mb (of the worker, which may have done others before), version.
+
+    Args:
+        out: the folder.
+        columns: the names of those to read besides ORDER; None: all. Curves and steps are long.
+        keys: the results to read; None: all that are there.
+
+    Raises:
+        SettingsError: there is no such folder, or a result is missing or cannot be read.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    if not out.is_dir():
+        raise SettingsError(f"There is no folder {out}; give the one that socialcrawl simulate wrote.")
+    files = sorted(out.glob(f"{NAME}.parquet")) if keys is None else [place(out, key) for key in sorted(set(keys))]
+    chosen = None if columns is None else [*ORDER, *(name for name in columns if name not in ORDER)]
+    tables = [_schema().empty_table().select(chosen or _schema().names)]
+    for file in files:
+        try:
+            tables.append(parquet.ParquetFile(file).read(columns=chosen).select(tables[0].column_names))
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise SettingsError(f"{file} cannot be read: {error}. Remove it, and simulate again.") from error
+    return pa.concat_tables(tables).sort_by([(name, "ascending") for name in ORDER])
+
+
+@lru_cache(maxsize=256)
+def _digest(graph: str, seen: Stamp) -> str:
+    whole = hashlib.sha256()
+    for file in _files(graph):
+        with file.open("rb") as opened:
+            whole.update(hashlib.file_digest(opened, "sha256").digest())
+    return whole.hexdigest()
+
+
+def _files(graph: str) -> list[Path]:
+    path = Path(graph)
+    return [path / f"{name}.npy" for name in ARRAYS] if path.is_dir() else [path]
+
+
+def _schema() -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    text, whole, real = pa.string(), pa.int64(), pa.float64()
+    kinds = {
+        "graph": text,
+        "estimator": text,
+        "strategy": text,
+        "q": real,
+        "zeta": real,
+        "refresh_rate": whole,
+        "objective": text,
+        "seed": whole,
+        "switch_after": whole,
+        "start": text,
+        "nr_d": real,
+        "budget": whole,
+        "seed_set": whole,
+        "seeds": pa.list_(whole),
+        "score": real,
+        "seed_score": real,
+        "curve": pa.list_(real),
+        "steps": pa.list_(whole),
+        "seconds": real,
+        "peak_rss_mb": real,
+        "version": text,
+    }
+    return pa.schema(list(kinds.items()))

@@ -1,0 +1,523 @@
+"""The paper's experiments: their arithmetic against other libraries, their crawls against dumb loops, their files."""
+
+import xml.etree.ElementTree as ET
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import csv, parquet
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+from typer.testing import CliRunner
+
+from socialcrawl.apps.gouriten import CRAWLS, TABLES, gouriten_app
+from socialcrawl.collect.estimators import named
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.gouriten import features, measures, precision
+from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan, reach
+from socialcrawl.lab.gouriten.curves import Curves, pairs, shortfalls, summed_up
+from socialcrawl.lab.gouriten.experiments import EXPERIMENTS, Draw, Experiment, chosen, setup
+from socialcrawl.lab.gouriten.scorings import SCORINGS, last_of, scorings
+from socialcrawl.lab.gouriten.tables import joined
+from socialcrawl.lab.gouriten.worlds import Wanted, World, rescored, worlds
+from socialcrawl.lab.graphs import from_posts, read, write
+from socialcrawl.lab.posts import read_posts
+from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.twitterlike import twitter_like
+from socialcrawl.relevance import Topic
+from socialcrawl.sources.known import KnownGraph
+
+NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40).map(np.array)
+TINY = ["--users", "250", "--links", "1500", "--topic", "happy", "--sets", "2", "--steps", "25", "--jobs", "1"]
+FEW = {"fig2": ["refresh_rate=2", "refresh_rate=10"], "start": ["hybrid-sum start=bfs", "hybrid-sum switch_after=3"]}
+
+
+def known(seed, size=30, links=90):
+    """A random graph whose weights and values are no two alike, a third of them zero."""
+    rng = np.random.default_rng(seed)
+    pairs = {(int(u), int(v)) for u, v in rng.integers(0, size, (links, 2)) if u != v}
+    lists = [sorted(v for w, v in pairs if w == u) for u in range(size)]
+    ends = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    alpha = rng.random(len(pairs)) * (rng.random(len(pairs)) < 0.7)
+    beta = rng.random(size) * (rng.random(size) < 0.7)
+    return KnownGraph(ends, np.array([v for row in lists for v in row], np.int64), alpha, beta)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world") / "happy"
+    write(twitter_like(400, 2000, seed=3), folder)
+    return World("happy", "mentions", folder)
+
+
+@pytest.fixture
+def work(tmp_path):
+    return Work(tmp_path / "replays", 1, seed=5)
+
+
+# --- arithmetic
+
+
+@given(NUMBERS, st.integers(1, 50))
+@settings(deadline=None)
+def test_the_rolling_mean_is_that_of_the_last_values(values, window):
+    slow = [values[max(0, end - window) : end].mean() for end in range(1, len(values) + 1)]
+    assert measures.rolling(values, window) == pytest.approx(slow, abs=1e-9)
+
+
+def test_a_mean_leaves_out_what_is_unknown_and_has_the_usual_standard_error():
+    values = np.array([1.0, np.nan, 4.0, 2.5])
+    found = measures.mean(values)
+    assert found.mean == pytest.approx(2.5)
+    assert found.error == pytest.approx(stats.sem([1.0, 4.0, 2.5]))
+    assert np.isnan(measures.mean(values[:1]).error)
+    assert np.isnan(measures.mean(values[1:2]).mean)
+
+
+def test_a_share_of_nothing_is_unknown():
+    shares = measures.share(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 2.0]))
+    assert np.isnan(shares[0])
+    assert shares[1:].tolist() == [0.5, 1.5]
+
+
+@given(st.integers(0, 10_000), st.integers(3, 60), st.floats(1e-3, 1e3))
+@settings(deadline=None)
+def test_correlations_are_those_of_scipy(seed, size, scale):
+    rng = np.random.default_rng(seed)
+    x, y = scale * rng.random(size) ** 4, rng.random(size)
+    assert measures.pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
+
+
+def test_what_does_not_vary_has_no_correlation():
+    assert np.isnan(measures.pearson(np.full(7, 0.1), np.arange(7.0)))
+    assert np.isnan(measures.r_squared(np.arange(7.0)[None], np.full(7, 0.1)))
+
+
+@given(st.integers(0, 10_000), st.integers(5, 60), st.floats(1e-3, 1e3))
+@settings(deadline=None)
+def test_r_squared_is_that_of_scikit_learn(seed, size, scale):
+    rng = np.random.default_rng(seed)
+    x, y = rng.random((3, size)) * [[1.0], [scale], [1.0]], rng.random(size)
+    assert measures.r_squared(x, y) == pytest.approx(LinearRegression().fit(x.T, y).score(x.T, y), abs=1e-8)
+
+
+def test_r_squared_bears_features_that_depend_on_each_other_or_do_not_vary():
+    rng = np.random.default_rng(4)
+    one, y = rng.random(30), rng.random(30)
+    alone = LinearRegression().fit(one[:, None], y).score(one[:, None], y)
+    assert measures.r_squared(np.stack([one, 3 * one, np.ones(30)]), y) == pytest.approx(alone, abs=1e-9)
+
+
+@given(st.integers(1, 300_000))
+@settings(deadline=None)
+def test_the_points_of_a_curve_rise_to_the_last_step_through_all_rounds(steps):
+    at = measures.points(steps)
+    assert (np.diff(at) > 0).all()
+    assert at[-1] == steps
+    assert at[0] == 1
+    assert set(measures.rounds(steps).tolist()) <= set(at.tolist())
+    assert len(at) <= 280
+
+
+# --- tables 1 to 3
+
+
+def test_features_of_both_sides_are_what_loops_over_all_links_give():
+    graph = known(1)
+    links = [(u, v, a) for u in range(graph.size) for v, a in zip(*(x.tolist() for x in graph.out(u)), strict=True)]
+    for kind in ("in", "out"):
+        found = features.sides(graph, kind)
+        for node in range(graph.size):
+            mine = [(u if kind == "in" else v, a) for u, v, a in links if (v if kind == "in" else u) == node]
+            terms = [[graph.beta[other] for other, _ in mine], [a for _, a in mine]]
+            terms.append([n * e for n, e in zip(*terms, strict=True)])
+            slow = [sum(some) for some in terms] + [max(some, default=0.0) for some in terms]
+            assert found.values[:, node] == pytest.approx(slow)
+            assert found.links[node] == len(mine)
+
+
+def test_links_are_looked_at_in_pieces_without_a_difference(monkeypatch):
+    graph = known(2)
+    whole = features.sides(graph, "out").values
+    monkeypatch.setattr(features, "CHUNK", 7)
+    assert features.sides(graph, "out").values == pytest.approx(whole)
+
+
+def test_tables_2_and_3_are_those_of_numpy_and_scikit_learn_over_the_same_nodes(tmp_path):
+    graph = known(3)
+    write(graph, tmp_path / "g")
+    there = [World("g", "", tmp_path / "g")]
+    correlated, fitted = features.correlations(there), features.fits(there)
+    for kind in ("in", "out"):
+        links, values = features.sides(graph, kind)
+        for over in ("all", "linked"):
+            some = links >= (over == "linked")
+            pick = (correlated["type"] == kind) & (correlated["over"] == over)
+            slow = [np.corrcoef(one[some], graph.beta[some])[0, 1] for one in values]
+            assert correlated["feature"][pick].tolist() == ["n_sum", "e_sum", "ne_sum", "n_max", "e_max", "ne_max"]
+            assert correlated["pearson"][pick] == pytest.approx(slow)
+            for h, three in (("sum", values[:3]), ("max", values[3:])):
+                here = (fitted["type"] == kind) & (fitted["over"] == over) & (fitted["h"] == h)
+                x, y = three[:, some].T, graph.beta[some]
+                assert fitted["r2"][here] == pytest.approx([LinearRegression().fit(x, y).score(x, y)])
+                assert fitted["nodes"][here].tolist() == [some.sum()]
+
+
+def test_table_1_counts_what_is_not_zero(tmp_path):
+    graph = known(4)
+    write(graph, tmp_path / "g")
+    found = features.statistics([World("g", "", tmp_path / "g")])
+    counts = sum(b > 0 for b in graph.beta.tolist()), sum(a > 0 for a in graph.alpha.tolist())
+    assert (found["value_nodes"][0], found["weight_links"][0]) == counts
+    assert found["value_share"][0] == pytest.approx(counts[0] / 30)
+
+
+# --- set-ups
+
+
+def test_the_set_ups_of_the_paper_are_the_defaults():
+    rich, many = Draw(10, 1000, 1.5), Draw(100, 50, 0.0)
+    assert (EXPERIMENTS["fig1"].draw, EXPERIMENTS["fig1"].steps) == (rich, 5_000)
+    assert (EXPERIMENTS["fig2"].draw, EXPERIMENTS["fig2"].steps) == (rich, 100_000)
+    assert [setup(EXPERIMENTS["fig2"], v, 9, 1).refresh_rate for v in EXPERIMENTS["fig2"].variants] == [2, 10, 100, 500]
+    for name in ("fig4", "fig5", "count"):
+        assert (EXPERIMENTS[name].draw, EXPERIMENTS[name].steps) == (many, 100_000)
+        assert len(EXPERIMENTS[name].variants) == 2 + 9 + 3 + 3 + 4  # baselines, NH, LNH, hybrids, OPIC
+
+
+def test_every_variant_of_every_experiment_is_a_set_up():
+    for experiment in EXPERIMENTS.values():
+        made = [setup(experiment, variant, 10, 1) for variant in (experiment.reference, *experiment.variants)]
+        assert len(set(made)) == len(made)
+        for one in made:
+            assert one.estimator == "oracle" or named(one.estimator, seed=1, start=one.start)
+
+
+def test_a_variant_is_an_estimator_and_fields_of_a_set_up():
+    made = setup(EXPERIMENTS["start"], "hybrid-sum start=bfs switch_after=30", 77, 4)
+    assert made == Setup("hybrid-sum", 77, seed=4, start="bfs", switch_after=30)
+    assert setup(EXPERIMENTS["fig1"], "q=0.5 zeta=1", 9, 4) == Setup(
+        "oracle", 9, strategy="altered-greedy", seed=4, q=0.5, zeta=1.0
+    )
+
+
+@pytest.mark.parametrize("variant", ["refresh_rate=often", "speed=3", "seed=3", "refresh_rate=3", ""])
+def test_a_variant_that_is_none_is_refused_with_a_sentence(variant):
+    with pytest.raises(SettingsError, match=r"\w"):
+        setup(EXPERIMENTS["fig4"], variant, 9, 1)
+
+
+@given(st.integers(0, 1000), st.integers(0, 29), st.integers(1, 40))
+@settings(deadline=None)
+def test_what_can_be_reached_is_what_networkx_finds(seed, start, enough):
+    graph = known(seed, links=45)
+    whole = nx.DiGraph([(u, int(v)) for u in range(graph.size) for v in graph.out(u)[0]])
+    whole.add_nodes_from(range(graph.size))
+    far = len(nx.descendants(whole, start) | {start}) - 1
+    found = reach(graph, [start], enough)
+    assert found == far if far < enough else found >= enough
+    assert reach(graph, [start], 10**9) == far
+
+
+def test_a_plan_takes_a_tenth_of_the_rich_unless_told_otherwise(world, work):
+    rich = int((world.open().beta > 0).sum())
+    usual = plan(world, Draw(3, 50, 0.0), 10, work)
+    assert rich // 10 < 50
+    assert [len(seeds) for seeds in usual.sets] == [rich // 10] * 3
+    insisting = plan(world, Draw(3, 40, 0.0), 10, Work(work.out, insist=True))
+    assert [len(seeds) for seeds in insisting.sets] == [40] * 3
+    assert all((world.open().beta[seeds] > 0).all() for seeds in usual.sets + insisting.sets)
+
+
+def test_a_budget_beyond_the_graph_is_cut_to_what_some_set_can_reach(world, work):
+    cut = plan(world, Draw(3, 10, 0.0), 10**6, work)
+    assert cut.budget == max(reach(world.open(), seeds, 10**9) for seeds in cut.sets)
+    assert plan(world, Draw(3, 10, 0.0), 7, work).budget == 7
+
+
+def test_seeds_that_lead_nowhere_are_refused(tmp_path, work):
+    write(KnownGraph(np.zeros(13, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(12)), tmp_path / "g")
+    with pytest.raises(SettingsError, match="nothing to crawl"):
+        plan(World("g", "", tmp_path / "g"), Draw(1, 1, 0.0), 5, work)
+
+
+# --- crawls
+
+
+def small(*variants, reference="oracle", objective="sum"):
+    return Experiment("", reference, variants, Draw(3, 5, 0.0), 40, {}, objective)
+
+
+@pytest.mark.parametrize("objective", ["sum", "count"])
+def test_curves_are_those_of_the_same_replays_and_shares_are_taken_set_by_set(world, work, objective):
+    experiment = small("bfs", "nh-ne-sum", "random", objective=objective)
+    there = plan(world, experiment.draw, 40, work)
+    curves = Curves(crawls(experiment, there, work))
+    for number, seeds in enumerate(there.sets):
+        best = simulate(world.open(), seeds, Setup("oracle", 40, objective=objective)).curve
+        for name in ("oracle", *experiment.variants):
+            plain = simulate(world.open(), seeds, Setup(name, 40, objective=objective, seed=5 + number)).curve
+            at = curves.steps("happy") - 1
+            assert curves.of("happy", name, "score")[number] == pytest.approx(plain[at])
+            assert curves.of("happy", name, "relative")[number] == pytest.approx((plain / best)[at], nan_ok=True)
+
+
+def test_an_empty_frontier_holds_the_curve(world, work):
+    graph = world.open()
+    experiment = small("bfs")
+    there = Plan(world, [[int(np.argmax(graph.beta))]], graph.size + 50)
+    curves = Curves(crawls(experiment, there, work))
+    reached = reach(graph, there.sets[0], 10**9)
+    curve, steps = curves.of("happy", "bfs", "score")[0], curves.steps("happy")
+    assert steps[-1] > reached
+    assert set(curve[steps >= reached].tolist()) == {curve[-1]}
+    assert curves.at("happy", "bfs", "relative", int(steps[-1]))[0] == pytest.approx(1.0)
+
+
+def test_replays_that_are_there_are_not_made_again(world, work):
+    experiment = small("bfs")
+    there = plan(world, experiment.draw, 40, work)
+    first = crawls(experiment, there, work)
+    stamps = {path: path.stat().st_mtime_ns for path in work.out.iterdir()}
+    counted = crawls(small("bfs", objective="count"), there, work)
+    assert {path: path.stat().st_mtime_ns for path in work.out.iterdir()} == stamps
+    assert len(stamps) == 6
+    assert (counted["score"] <= first["score"] + 1e-9).all()  # f of a positive count is at least 1
+
+
+def test_means_and_paired_differences_are_those_of_a_calculation_by_hand():
+    rows = {
+        "graph": np.full(8, "g"),
+        "variant": np.repeat(["one", "other"], 4),
+        "set": np.array([0, 0, 1, 1] * 2),
+        "step": np.array([1, 2] * 4),
+        "score": np.array([1.0, 2, 3, 6, 1, 1, 1, 1]),
+        "relative": np.array([0.5, 1, 0.5, 0.8, 0.5, 0.5, 0.2, 0.2]),
+        "seconds": np.array([1.0, 1, 3, 3, 2, 2, 2, 2]),
+    }
+    curves = Curves(rows)
+    by_hand = measures.mean(np.array([1.0 - 0.5, 0.8 - 0.2]))
+    assert curves.difference("g", "one", "other", 2) == by_hand
+    [(one, other)] = {*zip(*(pairs(curves)[column].tolist() for column in ("one", "other")), strict=True)}
+    assert (one, other) == ("one", "other")
+    assert pairs(curves)["difference_error"].tolist() == [by_hand.error]
+    last = summed_up(curves)
+    assert last["step"].tolist() == [2, 2]
+    assert last["score"].tolist() == [4.0, 1.0]
+    assert last["score_error"].tolist() == [2.0, 0.0]  # sd of 2 and 6 is sqrt(8), over sqrt(2)
+    assert last["seconds"].tolist() == [2.0, 2.0]
+
+
+# --- figure 3
+
+
+def referee(graph, seeds, name, way):
+    """The true value of what `name` ranks first before each step of `way`, from the definitions, all computed anew."""
+    of, h = name.split("-")[-2:]
+    rows, values, found = [], [], []
+    for done in range(len(way)):
+        asked = [*seeds, *way[:done]]
+        seen = list(dict.fromkeys([*seeds, *(int(v) for u in asked for v in graph.out(u)[0])]))
+        frontier = [v for v in seen if v not in asked]
+
+        def feature(v, kind, asked=asked):
+            into = [(graph.beta[u], a) for u in asked for to, a in zip(*graph.out(u), strict=True) if to == v]
+            terms = {"n": [n for n, _ in into], "e": [e for _, e in into], "ne": [n * e for n, e in into]}[kind]
+            return sum(terms) if h == "sum" else max(terms)
+
+        if of != "lnh":
+            scores = [feature(v, of) for v in frontier]
+            best = frontier[int(np.argmax(scores))]
+        else:
+            x = np.array([[feature(v, kind) for kind in ("n", "e", "ne")] for v in frontier])
+            scores = LinearRegression().fit(np.array(rows), values).predict(x) if rows else np.zeros(len(frontier))
+            best = frontier[int(np.argmax(scores))]
+            rows.append(x[frontier.index(way[done])])
+            values.append(graph.beta[way[done]])
+        found.append(graph.beta[best])
+    return found
+
+
+@pytest.mark.parametrize("name", ["nh-n-sum", "nh-e-max", "nh-ne-sum", "lnh-sum", "lnh-max"])
+@pytest.mark.parametrize("seed", [6, 7])
+def test_first_choices_along_the_oracles_crawl_are_those_of_the_definitions(name, seed):
+    graph = known(seed)
+    seeds = [3, 11]
+    way = simulate(graph, seeds, Setup("oracle", 12)).steps.tolist()
+    found = precision.wished(graph, seeds, named(name, seed=1), np.array(way))
+    assert len(way) == 12
+    assert found.tolist() == referee(graph, seeds, name, way)
+
+
+def test_nothing_is_better_than_the_oracles_first_choice(world, work):
+    experiment = small("nh-n-sum", "lnh-sum", "random")
+    there = plan(world, experiment.draw, 30, work)
+    smooth, parts = precision.precision(experiment, there, work, window=4)
+    assert (smooth["difference"] > -1e-12).all()
+    assert (smooth["difference"] > 0).any()
+    curves = Curves(parts)
+    assert curves.steps("happy").tolist() == [10, 30]
+    way = simulate(world.open(), there.sets[1], Setup("oracle", 30)).steps
+    wished = precision.wished(world.open(), there.sets[1], named("nh-n-sum", seed=1), way)
+    short = world.open().beta[way] - wished
+    assert curves.of("happy", "nh-n-sum", "difference")[1] == pytest.approx([short[:10].mean(), short[10:].mean()])
+    assert Curves(smooth).at("happy", "nh-n-sum", "difference", 30)[1] == pytest.approx(short[26:30].mean())
+    assert curves.of("happy", precision.NOTHING, "difference")[1] == pytest.approx(
+        [world.open().beta[way[:10]].mean(), world.open().beta[way[10:]].mean()]
+    )
+    assert len(shortfalls(curves)["step"]) == 2 * 4
+
+
+def test_parts_of_a_crawl_that_ended_before_them_are_unknown():
+    found = precision.means_between(np.arange(12.0), precision.parted(2000))
+    assert precision.parted(2000).tolist() == [10, 100, 1000, 2000]
+    assert found[:2].tolist() == [4.5, 10.5]
+    assert np.isnan(found[2:]).all()
+
+
+# --- scorings
+
+
+POSTS = "author,created_at,text\n" + "".join(
+    f"p{i % 7},{1_600_000_000 + i},{'tea ' * (i % 4)} to @p{(i * i + 1) % 9} and @p{(3 * i) % 11}\n" for i in range(60)
+)
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+def test_a_graph_scored_otherwise_is_the_one_built_so_from_the_posts(tmp_path, name):
+    (tmp_path / "posts.csv").write_text(POSTS)
+    posts, topic = read_posts(tmp_path / "posts.csv"), Topic(["tea"])
+    direct = from_posts(posts, topic, lambda count: float(SCORINGS[name](np.array([count]))[0]))
+    again = rescored(from_posts(posts, topic), SCORINGS[name])
+    assert again.alpha == pytest.approx(direct.alpha)
+    assert again.beta == pytest.approx(direct.beta)
+    assert again.beta.max() > 0
+
+
+def test_values_that_are_no_scores_of_counts_are_not_scored_otherwise():
+    with pytest.raises(SettingsError, match="counts are known"):
+        rescored(known(1), SCORINGS["raw"])
+
+
+def test_crawls_under_other_scorings_are_also_judged_by_f(world, work, tmp_path):
+    experiment = small("nh-n-sum")
+    there = plan(world, experiment.draw, 40, work)
+    table = scorings(experiment, there, work, tmp_path / "graphs")
+    plain = table["scoring"] == "f"
+    assert set(table["as_f"][plain & (table["score"] > 0)].tolist()) == {1.0}
+    raw = rescored(world.open(), SCORINGS["raw"])
+    steps = simulate(raw, there.sets[2], Setup("nh-n-sum", 40)).steps
+    beta = world.open().beta
+    usual = simulate(world.open(), there.sets[2], Setup("nh-n-sum", 40)).curve[-1]
+    end = (table["set"] == 2) & (table["step"] == 40) & (table["variant"] == "nh-n-sum") & (table["scoring"] == "raw")
+    assert table["as_f"][end] == pytest.approx([beta[steps].sum() / usual])
+    assert len(last_of(table)["graph"]) == 5 * 2
+
+
+# --- graphs
+
+
+def test_a_graph_is_made_once_and_again_when_its_file_has_changed(tmp_path):
+    file = tmp_path / "posts.csv"
+    file.write_text(POSTS)
+    wanted = Wanted(posts=[file], keywords=["tea"])
+    [first] = worlds(wanted, tmp_path / "graphs")
+    stamp = (first.folder / "beta.npy").stat().st_ino
+    [again] = worlds(wanted, tmp_path / "graphs")
+    assert again == first
+    assert (first.folder / "beta.npy").stat().st_ino == stamp
+    file.write_text(POSTS + "p1,1600000900,tea tea tea tea tea tea @p2\n")
+    before = first.open().beta.sum()
+    [anew] = worlds(wanted, tmp_path / "graphs")
+    assert anew.open().beta.sum() > before
+
+
+def test_without_files_the_graphs_are_those_of_the_papers_topics(tmp_path):
+    made = worlds(Wanted(users=2000, links=9000), tmp_path)
+    assert {world.name for world in made} == {"happy", "weird", "jazz"}
+    assert {world.open().links for world in made} == {9000}
+
+
+def test_what_no_graph_can_be_made_of_is_refused_with_a_sentence(tmp_path):
+    (tmp_path / "posts.csv").write_text(POSTS)
+    for wanted, said in (
+        (Wanted(posts=[tmp_path / "posts.csv"]), "--keyword"),
+        (Wanted(keywords=["tea"]), "--posts or --pages"),
+        (Wanted(topics=["sad"]), "Known are: happy"),
+        (Wanted(graphs=[tmp_path / "none"]), "is not there"),
+        (Wanted(posts=[tmp_path / "posts.csv"] * 2, keywords=["tea"]), "two graphs are called"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            worlds(wanted, tmp_path / "graphs")
+
+
+# --- commands
+
+
+def ran(*words):
+    result = CliRunner().invoke(gouriten_app, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def pages_file(folder):
+    from pyarrow import table
+
+    keys = [f"Page_{i}" for i in range(40)]
+    texts = [" ".join(f"page {j} tea" for j in range(40) if (i * j) % 5 == 1) for i in range(40)]
+    links = [[f"Page_{j}" for j in range(40) if (i * j) % 5 == 1 or j == i + 1] for i in range(40)]
+    parquet.write_table(table({"key": keys, "text": texts, "links": links}), folder / "pages.parquet")
+    return folder / "pages.parquet"
+
+
+@pytest.mark.parametrize("name", [*CRAWLS, *TABLES, "fig3"])
+def test_each_command_leaves_a_figure_and_data_that_can_be_read(name, tmp_path):
+    words = TINY if name not in TABLES else TINY[:6]
+    if name == "fig5":
+        words = ["--pages", pages_file(tmp_path), "--keyword", "tea", *TINY[6:]]
+    only = [] if name in ("fig1", "fig4", "fig5", *TABLES) else FEW.get(name, ["bfs", "lnh-max"])
+    said = ran(name, "--out", tmp_path, *words, *(word for variant in only for word in ("--variant", variant)))
+    assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+    assert ET.parse(tmp_path / f"{name}.svg").getroot().tag.endswith("svg")
+    table = csv.read_csv(tmp_path / f"{name}.csv")
+    assert table.num_rows > 0
+    assert "graph" in table.column_names
+    assert f"{name}.csv" in said
+    if name not in TABLES:
+        curves = parquet.read_table(tmp_path / f"{name}.parquet")
+        assert set(curves.column("set").to_pylist()) == {0, 1}
+        assert set(only or chosen(name).variants) <= set(curves.column("variant").to_pylist())
+        assert (tmp_path / "replays").exists() == (name != "fig3")
+
+
+def test_the_same_command_leaves_the_same_bytes(tmp_path):
+    for folder in ("one", "other"):
+        ran("fig3", "--out", tmp_path / folder, "--window", 5, "--variant", "nh-n-sum", "--variant", "lnh-sum", *TINY)
+        ran("fig2", "--out", tmp_path / folder, "--variant", "refresh_rate=7", *TINY)
+    for file in ("fig3.png", "fig3.svg", "fig3.csv", "fig3.parquet", "fig2.png", "fig2.svg"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes(), file
+
+
+def test_what_is_less_than_the_paper_has_is_said(tmp_path):
+    said = ran("fig1", "--out", tmp_path, "--variant", "q=0.5 zeta=0.5", *TINY[:6], "--sets", 1, "--jobs", 1)
+    assert "no set of seeds reaches more" in said
+    assert "insist with --seeds" in said
+
+
+def test_figures_4_and_5_are_about_their_own_kind_of_graph(tmp_path):
+    with pytest.raises(SettingsError, match="fig5 is about pages"):
+        ran("fig5", "--out", tmp_path)
+    with pytest.raises(SettingsError, match="fig4 is about mentions"):
+        ran("fig4", "--out", tmp_path, "--pages", pages_file(tmp_path), "--keyword", "tea")
+
+
+def test_graphs_that_are_there_are_used_where_they_are(tmp_path, world):
+    ran("table1", "--out", tmp_path, "--graph", world.folder)
+    assert csv.read_csv(tmp_path / "table1.csv").column("links").to_pylist() == [read(world.folder).links]
+    assert not (tmp_path / "graphs").exists()
+
+
+def test_tables_joined_keep_the_order_of_their_parts():
+    assert joined([{"a": np.array([2])}, {"a": np.array([1, 3])}])["a"].tolist() == [2, 1, 3]
