@@ -8,9 +8,9 @@ from pathlib import Path
 
 from socialcrawl.clock import SystemClock
 from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
+from socialcrawl.collect.estimators import Estimator, named
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import strategy
+from socialcrawl.collect.strategies import Strategy, strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
@@ -75,12 +75,14 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     billed = not is_loopback(base)
     most = _guarded(settings, table, len(queries), len(usernames)) if billed else None
     token, clock = _token(settings), SystemClock()
+    estimator, choice = _chosen(settings)  # before the database keeps a choice that is none
     store, lease = _opened(settings, usernames, clock.now())
     words = vocabulary(settings.source.vocabulary)
     rules = table.limited(settings.limits.k, settings.limits.d)
     source = XSource(rules, words, queries, settings.source.pages_per_user, settings.seeds.search_pages)
     names = store.enlist(usernames, clock.now())
-    crawl = _crawl(settings, [Node(-1 - i) for i in range(len(queries))], names, source)
+    seeds = Seeds([Node(-1 - i) for i in range(len(queries))], names, settings.seeds.most, look_up=not words.search)
+    crawl = Collect(seeds, estimator, settings.crawl.steps, source.width, choice)
     planner = WindowPlanner(rules, [CREDENTIAL], _caps(settings), settings.limits.pause)
     clients = {CREDENTIAL: client(token, base, (min(10.0, settings.source.timeout), settings.source.timeout))}
     wire = XWire(clients, words, rules, topic.count, clock.now, settings.source.keep_original)
@@ -115,7 +117,7 @@ def usernames_in(file: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _crawl(settings: Settings, queries: list[Node], names: list[Node], source: XSource) -> Collect:
+def _chosen(settings: Settings) -> tuple[Estimator, Strategy]:
     how = settings.crawl
     estimator = named(
         how.estimator,
@@ -126,9 +128,7 @@ def _crawl(settings: Settings, queries: list[Node], names: list[Node], source: X
         features=how.features,
         options=how.regressor,
     )
-    seeds = Seeds(queries, names, settings.seeds.most, look_up=not source.words.search)
-    choice = strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
-    return Collect(seeds, estimator, how.steps, source.width, choice)
+    return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
 
 
 def _caps(settings: Settings) -> Caps:

@@ -506,6 +506,11 @@ def test_what_is_less_than_the_paper_has_is_said(tmp_path):
     assert "insist with --seeds" in said
 
 
+def test_a_crawl_of_one_step_can_be_drawn(tmp_path):
+    ran("short", "--out", tmp_path, "--variant", "bfs", *TINY[:6], "--sets", 1, "--steps", 1, "--jobs", 1)
+    assert csv.read_csv(tmp_path / "short.csv").column("step").to_pylist() == [1, 1]
+
+
 def test_figures_4_and_5_are_about_their_own_kind_of_graph(tmp_path):
     with pytest.raises(SettingsError, match="fig5 is about pages"):
         ran("fig5", "--out", tmp_path)

@@ -125,7 +125,6 @@ def _table(name: str) -> Callable[..., None]:
     return command
 
 
-@gouriten_app.command("fig3")
 def _fig3(
     *,
     posts: Posts = None,
@@ -156,5 +155,7 @@ def _fig3(
 
 for _name, _help in CRAWLS.items():
     gouriten_app.command(_name, help=_help)(_crawl(_name))
+    if _name == "fig2":
+        gouriten_app.command("fig3")(_fig3)
 for _name, _help in TABLES.items():
     gouriten_app.command(_name, help=_help)(_table(_name))

@@ -119,7 +119,8 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, tuple[str, Any]]) -> None:
     if panel.log:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlim((10 if last > 100 else 1) if panel.log else 0, last)
+    first = (10 if last > 100 else 1) if panel.log else 0
+    axes.set_xlim(first, max(last, first + 1))
     _fit(axes, panel)
     axes.grid(alpha=0.25)
 

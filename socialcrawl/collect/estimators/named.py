@@ -38,7 +38,7 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
     if name not in (*NAMES, *also) and not name.startswith(PREFIX):
         nearest = get_close_matches(name, [*NAMES, *also], 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        known = ", ".join([*NAMES, *also, f"{PREFIX}... (a regressor with partial_fit)"])
+        known = ", ".join([*NAMES, *also, f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)"])
         raise ValueError(f"there is no estimator {name!r}.{hint} Known are: {known}")
     return name
 

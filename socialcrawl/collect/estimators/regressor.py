@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ from socialcrawl.graph import COLUMNS, Graph, Rows
 PREFIX = "sklearn."
 FEATURES = first_order("sum")
 CHOICE = (*COLUMNS, *first_order("avg"))
+SUCH = "sklearn.linear_model.SGDRegressor"
 LOWEST = -1e300  # the score where a regressor says nothing that is a number
 
 
@@ -34,16 +36,21 @@ class Regressor(Estimator):
         self.taught = False
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The predictions for `rows`; where the regressor has diverged, the lowest score."""
+        """The predictions for `rows`; where they are no numbers, the lowest score."""
         if not self.taught or not len(rows):
             return np.zeros(len(rows))
-        predicted = self.model.predict(graph.columns(self.features, rows).T)
+        with np.errstate(all="ignore"):
+            predicted = self.model.predict(graph.columns(self.features, rows).T)
         return np.nan_to_num(np.asarray(predicted, np.float64), nan=LOWEST, posinf=LOWEST, neginf=LOWEST)
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-        """Teach the regressor row by row, so that many at once are the same as one by one."""
+        """Teach the regressor row by row, so that many at once are the same as one by one.
+
+        A regressor whose weights have outgrown float64 refuses more lessons; it stays as it is.
+        """
         for features, value in zip(chosen(x, self.features), y, strict=True):
-            self.model.partial_fit(features[None], [value])
+            with np.errstate(all="ignore"), suppress(ValueError):
+                self.model.partial_fit(features[None], [value])
             self.taught = True
 
 
@@ -61,21 +68,29 @@ def regressor(
     Raises:
         SettingsError: there is no such class, it is no regressor with partial_fit, or it does not take the options.
     """
-    from sklearn.base import is_regressor  # noqa: PLC0415
+    from sklearn.base import clone, is_regressor  # noqa: PLC0415
 
-    if unknown := [feature for feature in features if feature not in CHOICE]:
-        raise SettingsError(f"there is no feature {unknown[0]!r} to learn over. Known are: {', '.join(CHOICE)}.")
-    module, _, kind = name.rpartition(".")
+    unknown = [feature for feature in features if feature not in CHOICE]
+    if unknown or not features:
+        wrong = f"there is no feature {unknown[0]!r}" if unknown else "no feature is named"
+        raise SettingsError(f"{wrong} to learn over. Known are: {', '.join(CHOICE)}.")
     try:
-        made = getattr(import_module(module), kind)
+        made = _class(name)
         arguments = dict(options or {})
         if "random_state" in inspect.signature(made).parameters:
             arguments.setdefault("random_state", seed)
         model = made(**arguments)
+        if not (is_regressor(model) and hasattr(model, "partial_fit")):
+            raise SettingsError(f"{name} is not a regressor with partial_fit: choose one as {SUCH}.")
+        clone(model).partial_fit(np.zeros((1, len(features))), [0.0])  # it looks at its arguments only now
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise SettingsError(f"the estimator {name!r} cannot be made from scikit-learn: {error}.") from error
-    if not (is_regressor(model) and hasattr(model, "partial_fit")):
-        raise SettingsError(
-            f"{name} is not a regressor with partial_fit: choose one as sklearn.linear_model.SGDRegressor."
-        )
     return Regressor(model, features)
+
+
+def _class(name: str) -> type[Any]:
+    module, _, kind = name.rpartition(".")
+    made: type[Any] = getattr(import_module(module), kind)
+    if not inspect.isclass(made):
+        raise TypeError(f"{kind} is no class")
+    return made
