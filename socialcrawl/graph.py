@@ -35,6 +35,7 @@ class Graph:
     def __init__(self) -> None:
         self.size = 0  # rows in use
         self.left = 0  # rows in the frontier
+        self._closed_before = 0  # no row before this one is in the frontier
         self._next_of = np.zeros(1024, np.int32)  # the row after that of each node; 0 for the unknown
         self._node = np.empty(1024, np.int64)
         self._features = np.zeros((1024, len(COLUMNS)))
@@ -55,6 +56,19 @@ class Graph:
     def frontier(self) -> Rows:
         """Rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
         return np.flatnonzero(self._open[: self.size])
+
+    def earliest(self, size: int) -> Rows:
+        """The first `size` rows of the frontier."""
+        found: list[Rows] = []
+        begin, missing = self._closed_before, min(size, self.left)
+        while missing > 0:
+            some = begin + self._open[begin : min(begin + CHUNK, self.size)].nonzero()[0][:missing]
+            if len(some) and not found:
+                self._closed_before = int(some[0])
+            found.append(some)
+            missing -= len(some)
+            begin += CHUNK
+        return np.concatenate([NO_ROWS, *found])
 
     def node(self, row: int) -> Node:
         """The node in row `row`."""
@@ -128,7 +142,7 @@ class Graph:
         Raises:
             ValueError: a negative or undefined value or weight, or targets named twice.
         """
-        if np.count_nonzero(itself := targets == node):
+        if len((itself := targets == node).nonzero()[0]):  # faster than any() on so few
             targets, alpha = targets[~itself], alpha[~itself]
         _check(node, value, targets, alpha)
         row = self._known(node)
@@ -168,6 +182,7 @@ class Graph:
         row = self.row(node)
         if self._open[row] != is_open:
             self._open[row] = is_open
+            self._closed_before = min(self._closed_before, row)
             self.left += 1 if is_open else -1
             self._changed.append(np.array([row], np.int64))
 
@@ -178,7 +193,7 @@ class Graph:
         more, most = self._more[: len(rows)], self._most[: len(rows)]
         more[:, 2] = most[:, 3] = value
         more[:, 4] = most[:, 5] = alpha
-        more[:, 6] = most[:, 7] = alpha * value
+        most[:, 7] = np.multiply(alpha, value, out=more[:, 6])
         lines = self._features.take(rows, axis=0)
         lines += more
         np.maximum(lines, most, out=lines)
@@ -213,7 +228,7 @@ class Graph:
         """The rows of `nodes`; unknown ones get the next rows, in order, and enter the frontier."""
         if not len(nodes):
             return np.empty(0, np.int64)
-        if (highest := int(nodes.max())) >= len(self._next_of):
+        if (highest := int(np.maximum.reduce(nodes))) >= len(self._next_of):
             self._next_of = _grown(self._next_of, highest + 1)
         rows = np.subtract(self._next_of[nodes], 1, dtype=np.int64)
         if len(new := (rows < 0).nonzero()[0]):
@@ -265,7 +280,7 @@ def _check(node: Node, value: float, targets: NDArray[np.int64], alpha: Weights)
         raise ValueError(f"node {node}: values and weights are finite and not negative")
     ordered = targets.copy()
     ordered.sort()
-    if np.count_nonzero(ordered[1:] == ordered[:-1]):
+    if len((ordered[1:] == ordered[:-1]).nonzero()[0]):
         raise ValueError(f"node {node}: a link is given once, with its total weight")
 
 

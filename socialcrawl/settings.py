@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from socialcrawl.collect.estimators.named import NAMES, check
+from socialcrawl.collect.estimators.named import NAMES, begins, check
 from socialcrawl.collect.estimators.regressor import FEATURES
 from socialcrawl.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
@@ -62,7 +62,7 @@ class CrawlSection(Section):
     zeta: Annotated[float, Field(ge=0, le=1e9)] = Field(
         default=0.5, description="altered greedy: how far from the best"
     )
-    nr_d: Annotated[float, Field(gt=0, le=1)] = Field(default=0.5, description="nr: weight of a node's own score")
+    nr_d: Annotated[float, Field(ge=0.001, le=1)] = Field(default=0.5, description="nr: weight of a node's own score")
     features: list[str] = Field(default=list(FEATURES), description="what a scikit-learn regressor learns over")
     regressor: dict[str, Any] = Field(default={}, description="arguments of a scikit-learn regressor")
 
@@ -73,10 +73,15 @@ class CrawlSection(Section):
             raise ValueError(f"there is no strategy {name!r}; known are: {', '.join(STRATEGIES)}")
         return name
 
-    @field_validator("estimator", "start")
+    @field_validator("estimator")
     @classmethod
-    def _known(cls, name: str | None) -> str | None:
-        return check(name) if name is not None else None
+    def _known(cls, name: str) -> str:
+        return check(name)
+
+    @field_validator("start")
+    @classmethod
+    def _starting(cls, name: str | None) -> str | None:
+        return begins(name) if name is not None else None
 
 
 class BudgetSection(Section):

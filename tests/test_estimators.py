@@ -48,7 +48,7 @@ def state(thing):
     if isinstance(thing, tuple | list):
         return [state(value) for value in thing]
     if hasattr(thing, "__dict__"):
-        return {key: state(value) for key, value in vars(thing).items() if key != "_fit"}
+        return {key: state(value) for key, value in vars(thing).items() if key not in ("_fit", "_terms")}
     return thing
 
 

@@ -41,6 +41,7 @@ class Collect:
     ) -> None:
         self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
         self.strategy = strategy or Greedy()
+        self.learns = type(estimator).learn is not Estimator.learn  # most estimators look at the graph only
         self.graph = Graph()
         self.ranking = Ranking(self.graph, estimator)
         self.picks = 0  # all decisions so far: the next pick's n
@@ -103,7 +104,7 @@ class Collect:
         if outcome.missing is None:
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
             self.estimator.grown(self.graph, row)
-            if pick.act == "expand":
+            if self.learns and pick.act == "expand":
                 self.estimator.learn(np.array([pick.x]), np.array([outcome.value]))
             return
         self.graph.drop(pick.node)

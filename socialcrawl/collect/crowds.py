@@ -17,6 +17,7 @@ FIRST = -2  # the place of rows in crowd 0; those in crowd i have FIRST - i
 MOST = 64  # crowds that are kept apart
 LOOK = 256  # rows that are looked at together for one that is still there
 FEW = 100_000  # rows that are sorted without a thought
+SAMPLE = 1000  # of more rows, so many tell where the masses are
 
 
 class Crowds:
@@ -47,7 +48,7 @@ class Crowds:
 
     def strange(self, places: Places, values: Floats) -> NDArray[np.bool_]:
         """Whether each of some rows in crowds is no longer alike its crowd, now that it has these values."""
-        return np.asarray((self.values[:, FIRST - places] != values).any(axis=0))
+        return np.asarray(np.logical_or.reduce(self.values[:, FIRST - places] != values, axis=0))
 
     def join(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
         """Which of `rows` (ascending) have joined a crowd of their kind: those discovered after all who are in it."""
@@ -65,7 +66,7 @@ class Crowds:
         if not self._rows:
             return NOBODY
         scores = terms.combined(self.values)
-        if scores.max() < worst[0]:
+        if np.maximum.reduce(scores) < worst[0]:
             return NOBODY
         leaving = [
             self._leaders(crowd, many)
@@ -134,11 +135,10 @@ def _alike(values: Floats) -> Iterator[NDArray[np.int64]]:
     """Places with equal values, CROWD or more at a time; the largest mass is likely to come first."""
     left = np.arange(values.shape[1])
     while len(left) > FEW:
-        sample = values[:, left[:: len(left) // 8]]
-        same = np.array([(values[:, left] == kind[:, None]).all(axis=0) for kind in sample.T])
-        mass = same[same.sum(axis=1).argmax()]
-        if mass.sum() < len(left) // 16:
+        sample, times = np.unique(values[:, left[:: max(1, len(left) // SAMPLE)]], axis=1, return_counts=True)
+        if times.max() * 16 < times.sum():
             break
+        mass = (values[:, left] == sample[:, times.argmax(), None]).all(axis=0)
         yield left[mass]
         left = left[~mass]
     order = left[np.lexsort(values[:, left])]

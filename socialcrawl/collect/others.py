@@ -48,15 +48,13 @@ class Others:
             self.score, self.row = score, row
         self.widen(values)
 
-    def rising(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
-        """Which of these rows, by the weights of the threshold, rank before all others."""
+    def rising(self, rows: Rows, values: Floats) -> NDArray[np.int64]:
+        """The places of those of these rows that, by the weights of the threshold, rank before all others."""
         if self.score == -np.inf:
-            return np.ones(len(rows), bool)
+            return np.arange(len(rows))
         scores = Terms(None, self.weights, self.intercept, _nothing).combined(values)
-        rising = scores > self.score
-        if len(ties := (scores == self.score).nonzero()[0]):
-            rising[ties] = rows[ties] < self.row
-        return rising
+        some = (scores >= self.score).nonzero()[0]
+        return some[(scores[some] > self.score) | (rows[some] < self.row)]
 
     def widen(self, values: Floats) -> None:
         """Make the box hold these values too."""

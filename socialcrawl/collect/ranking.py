@@ -60,6 +60,9 @@ class Ranking:
             rows, scores = self.all(n)
             chosen = greedy(scores, size)
             return rows[chosen], scores[chosen]
+        if not any(terms.weights):  # as of a regression that has seen one value only
+            rows = self.graph.earliest(size)
+            return rows, np.full(len(rows), terms.intercept)
         self._follow(terms, size)
         while True:
             rows, scores = self._rows[: self.count], terms.combined(self._values[:, : self.count])
@@ -104,18 +107,22 @@ class Ranking:
             here = here[~self.graph.is_open(changed[here]) | self._crowds.strange(places[here], values[:, here])]
             self._place[changed[here]] = places[here] = FAR
         rising = self._far.rising(changed, values)
-        some = rising.nonzero()[0]
-        unplaced = (places[some] == FAR) | (places[some] == CLOSE)
-        some = some[unplaced & self.graph.is_open(changed[some])]
-        if len(some):
-            rows, first = _once(changed[some])
-            self._come_near(terms, rows, values[:, some[first]])
         if not terms.fixed:
-            rising |= places > 0
-            self._far.widen(values[:, ~rising])
+            others = places <= 0
+            others[rising] = False
+            self._far.widen(values[:, others])
+        if len(rising):
+            at = places[rising]
+            rising = rising[((at == FAR) | (at == CLOSE)) & self.graph.is_open(changed[rising])]
+        if len(rising):
+            rows, first = _once(changed[rising])
+            self._come_near(terms, rows, values[:, rising[first]])
 
     def _renew(self, rows: Rows, places: NDArray[np.int32], values: Floats) -> None:
         """Give candidates their new values, and take out whoever is closed."""
+        if len(rows) == 1 and not self.graph.is_open(rows)[0]:  # as after most steps: the one that was picked
+            self._dismiss(int(rows[0]))
+            return
         self._values[:, places - 1] = values
         for row in rows[~self.graph.is_open(rows)].tolist():
             self._dismiss(row)
@@ -123,10 +130,12 @@ class Ranking:
     def _come_near(self, terms: Terms, rows: Rows, values: Floats) -> None:
         """Place rows (ascending, none a candidate) that may score above all far ones."""
         first = self._below.rising(rows, values)
-        if np.count_nonzero(first) < len(rows):
-            rest = rows[~first]
+        if len(first) < len(rows):
+            others = np.ones(len(rows), bool)
+            others[first] = False
             if not terms.fixed:
-                self._below.widen(values[:, ~first])
+                self._below.widen(values[:, others])
+            rest = rows[others]
             self._near.append(rest[self._place[rest] != CLOSE])
             self._place[rest] = CLOSE
             rows, values = rows[first], values[:, first]
@@ -207,7 +216,7 @@ def _once(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
     first = rows.argsort()
     ordered = rows[first]
     again = ordered[1:] == ordered[:-1]
-    if np.count_nonzero(again):
+    if len(again.nonzero()[0]):
         first = first[np.concatenate([[True], ~again])]
         ordered = rows[first]
     return ordered, first

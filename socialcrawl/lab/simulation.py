@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import Estimator, named
-from socialcrawl.collect.estimators.named import check
+from socialcrawl.collect.estimators.named import begins, check
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import strategy
 from socialcrawl.errors import SettingsError
@@ -45,6 +45,7 @@ class Setup:
     def __post_init__(self) -> None:
         try:
             check(self.estimator, ("oracle",))
+            begins(self.start or "bfs")
         except ValueError as error:
             raise SettingsError(f"{error}.") from error
         if self.objective not in OBJECTIVES:

@@ -1,15 +1,15 @@
 """Ordinary least squares with intercept from sums that are kept exactly.
 
 X'X and X'y are sums of products. Kept in floating point they lose what a near-singular system needs, and the order of
-additions would show; kept as integers (every feature times 2**80) they are exact, and adding in bulk is adding one
+additions would show; kept as integers (every feature times 2**200) they are exact, and adding in bulk is adding one
 by one. A refit of three features costs some 30 microseconds, whatever the number of rows.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-SCALE = 2.0**80  # floats of at least 2**-27 are kept exactly; what is smaller is cut at 2**-80
-UNIT = 2**80
+SCALE = 2.0**200  # floats of at least 2**-147 (some 1e-44) are kept exactly; what is smaller is cut at 2**-200
+UNIT = 2**200
 REGULAR = 10**12  # a determinant above 1/REGULAR of trace**width leaves no eigenvalue below TOLERANCE**2 of the largest
 TOLERANCE = 1e-6  # singular values below this share of the largest are zero: `tol` of scikit-learn >= 1.9
 THREE = 3  # the features of the paper: their determinants are written out

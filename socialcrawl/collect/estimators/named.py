@@ -43,6 +43,17 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
     return name
 
 
+def begins(name: str) -> str:
+    """The name itself, if an estimator of that name can start a hybrid.
+
+    Raises:
+        ValueError: there is no such estimator, or it is a hybrid itself.
+    """
+    if check(name).startswith("hybrid-"):
+        raise ValueError(f"a hybrid does not start with another one: choose another start than {name!r}")
+    return name
+
+
 def named(
     name: str,
     *,
@@ -60,7 +71,7 @@ def named(
         seed: the campaign's seed, for estimators that draw.
         switch_after: the steps after which a hybrid turns to its linear estimator.
         start: the name of the estimator that a hybrid starts with.
-        nr_d: the weight of a node's own score in Navigational Rank, above 0 and up to 1.
+        nr_d: the weight of a node's own score in Navigational Rank, from 0.001 to 1.
         features: the columns that a scikit-learn regressor learns over.
         options: the arguments of its class.
 
@@ -69,6 +80,7 @@ def named(
     """
     try:
         family, _, rest = check(name).partition("-")
+        begins(start or "bfs")
     except ValueError as error:
         raise SettingsError(f"{error}.") from error
     if name.startswith(PREFIX):

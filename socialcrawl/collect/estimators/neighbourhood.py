@@ -15,6 +15,7 @@ class Neighbourhood(Estimator):
 
     def __init__(self, of: str, h: str) -> None:
         self.feature = f"{of}_{h}"
+        self._terms = itself(self, lambda graph, rows: graph.column(self.feature, rows))
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """The feature itself."""
@@ -22,4 +23,4 @@ class Neighbourhood(Estimator):
 
     def terms(self, n: int) -> Terms:
         """The feature, as it is."""
-        return itself(self, lambda graph, rows: graph.column(self.feature, rows))
+        return self._terms

@@ -10,6 +10,7 @@ from socialcrawl.importance.navigational import navigational_rank
 from socialcrawl.importance.opic import Cash
 
 BY = ("", "e", "n", "ne")
+SMALLEST = 0.001  # the iteration takes time in proportion to 1 / d
 DIGITS = 10  # ranks are compared to so many decimals of the largest value: what the iteration leaves open is a tie
 
 
@@ -56,8 +57,10 @@ class NavigationalRank(Estimator):
     """NR2 on the known graph (Estimator 4), computed anew at every step: for up to some thousand nodes."""
 
     def __init__(self, d: float) -> None:
-        if not 0 < d <= 1:
-            raise SettingsError(f"nr: d = {d} is the weight of a node's own score; give a number above 0 and up to 1.")
+        if not SMALLEST <= d <= 1:
+            raise SettingsError(f"nr: d = {d} is the weight of a node's own score; give a number from {SMALLEST} to 1.")
+        import scipy.sparse  # noqa: F401, PLC0415 (now, so that it is not part of the first step's time)
+
         self.d = d
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.graphs.links import Rows, fitting, gathered, offsets
 from socialcrawl.sources.known import KnownGraph
 
+LEAST, MOST = 1e-20, 1e20  # so that sums of products, and their squares, stay numbers that can be told apart
 CHUNK = 2**20  # links looked at at a time: some tens of MB, whatever the graph
 
 
@@ -24,7 +25,7 @@ def checked(graph: KnownGraph) -> KnownGraph:
 
     Raises:
         SettingsError: shapes that do not fit, targets outside the graph, or weights or values that are negative,
-            infinite or NaN; the message names the first bad place.
+            infinite or NaN, or neither 0 nor from LEAST to MOST; the message names the first bad place.
     """
     indptr = _typed("indptr", graph.indptr, whole=True).astype(np.int64, copy=False)
     alpha = _typed("alpha", graph.alpha).astype(np.float64, copy=False)
@@ -45,6 +46,8 @@ def checked(graph: KnownGraph) -> KnownGraph:
 
 def _typed(name: str, values: NDArray[Any], *, whole: bool = False) -> NDArray[Any]:
     array = np.asarray(values)
+    if whole and not array.size and array.dtype.kind == "f":
+        array = array.astype(np.int64)  # an empty list has no type of its own
     if array.ndim != 1:
         raise SettingsError(f"{name} has {array.ndim} dimensions; give a plain array with one.")
     if array.dtype.kind not in ("iu" if whole else "iuf"):
@@ -78,11 +81,15 @@ def _check_shapes(indptr: NDArray[Any], indices: NDArray[Any], alpha: NDArray[An
 def _check_weights(name: str, values: NDArray[np.float64]) -> None:
     for begin in range(0, len(values), CHUNK):
         part = values[begin : begin + CHUNK]
-        if part.min() >= 0 and part.max() < np.inf:  # NaN makes both false
+        sound = (part == 0) | ((part >= LEAST) & (part <= MOST))  # NaN makes all three false
+        if sound.all():
             continue
-        at = begin + int(np.argmin((part >= 0) & (part < np.inf)))
+        at = begin + int(np.argmin(sound))
         what = "values" if name == "beta" else "weights"
-        raise SettingsError(f"{name}[{at}] is {values[at]}; {what} are finite and not negative: mend that one.")
+        raise SettingsError(
+            f"{name}[{at}] is {values[at]}; {what} are finite and not negative (0, or from {LEAST} to {MOST}): "
+            "mend that one, or scale all."
+        )
 
 
 def _check_targets(indptr: NDArray[np.int64], indices: NDArray[Any], size: int) -> None:
@@ -110,8 +117,6 @@ def _simple(indptr: NDArray[np.int64], indices: NDArray[Any], alpha: NDArray[np.
             continue
         clean = False
         begins, kept, sums = gathered(rows, size, source, target, alpha[links])
-        if not np.isfinite(sums).all():
-            raise SettingsError("The weights of duplicate links add up to more than a float64 holds; scale them down.")
         parts.append((np.diff(begins), kept.astype(target.dtype), sums))
     if clean:
         return indptr, indices, alpha
