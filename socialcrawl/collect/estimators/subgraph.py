@@ -59,8 +59,6 @@ class NavigationalRank(Estimator):
     def __init__(self, d: float) -> None:
         if not SMALLEST <= d <= 1:
             raise SettingsError(f"nr: d = {d} is the weight of a node's own score; give a number from {SMALLEST} to 1.")
-        import scipy.sparse  # noqa: F401, PLC0415 (now, so that it is not part of the first step's time)
-
         self.d = d
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
