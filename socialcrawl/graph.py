@@ -17,6 +17,7 @@ from socialcrawl.model import Node
 COLUMNS = ("depth", "links", "n_sum", "n_max", "e_sum", "e_max", "ne_sum", "ne_max")
 """The features of a row: distance from the seeds, known in-links, then sum and max of w(u), w(e), w(u)*w(e)."""
 
+PLACES = {name: place for place, name in enumerate(COLUMNS)}
 DEPTH, LINKS = 0, 1
 SUMS, MAXIMA = slice(2, None, 2), slice(3, None, 2)  # of w(u), w(e), w(u)*w(e)
 FAR = np.inf
@@ -84,10 +85,11 @@ class Graph:
 
     def column(self, name: str, rows: Rows) -> NDArray[np.float64]:
         """One feature for `rows`, float64; besides COLUMNS also `n_avg`, `e_avg`, `ne_avg`."""
-        if name.endswith("_avg"):
+        place = PLACES.get(name)
+        if place is None:
             total = self._features[rows, COLUMNS.index(name.replace("_avg", "_sum"))]
             return np.asarray(total / np.maximum(self._features[rows, LINKS], 1.0))
-        return np.asarray(self._features[rows, COLUMNS.index(name)])
+        return np.asarray(self._features[rows, place])
 
     def columns(self, names: Sequence[str], rows: Rows) -> Weights:
         """Several features for `rows`, float64 of shape (len(names), len(rows))."""

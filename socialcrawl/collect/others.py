@@ -17,8 +17,7 @@ class Others:
 
     def __init__(self) -> None:
         self.score, self.row = -np.inf, 0  # nobody is here yet
-        self.weights: tuple[float, ...] = ()
-        self.intercept = 0.0
+        self.then = Terms(None, (), 0.0, _nothing)  # the weights with which they were let go
         self.low = self.high = np.empty(0)
 
     def let_go(self, terms: Terms, rows: Rows, values: Floats, kept: int) -> tuple[Rows, Floats]:
@@ -42,7 +41,7 @@ class Others:
     def _take(self, terms: Terms, score: float, row: int, values: Floats) -> None:
         """Add rows with `values`, of which `row` is the best and scores `score` with today's weights."""
         if self.score == -np.inf:
-            self.weights, self.intercept = terms.weights, terms.intercept
+            self.then = terms
             self.low, self.high = np.full(len(values), np.inf), np.full(len(values), -np.inf)
         if (score, -row) > (self.score, -self.row):
             self.score, self.row = score, row
@@ -52,7 +51,7 @@ class Others:
         """The places of those of these rows that, by the weights of the threshold, rank before all others."""
         if self.score == -np.inf:
             return np.arange(len(rows))
-        scores = Terms(None, self.weights, self.intercept, _nothing).combined(values)
+        scores = self.then.combined(values)
         some = (scores >= self.score).nonzero()[0]
         return some[(scores[some] > self.score) | (rows[some] < self.row)]
 
@@ -75,24 +74,24 @@ class Others:
         if self.score == -np.inf or self._as_before(terms):
             return
         self.score, self.row = self.bound(terms), ANY_ROW
-        self.weights, self.intercept = terms.weights, terms.intercept
+        self.then = terms
 
     def bound(self, terms: Terms) -> float:
         """A score that none of the others exceeds with the weights of `terms`: the dual of a small linear program."""
-        room = self.score - self.intercept
-        box = list(zip(terms.weights, self.weights, self.low.tolist(), self.high.tolist(), strict=True))
+        room = self.score - self.then.intercept
+        box = list(zip(terms.weights, self.then.weights, self.low.tolist(), self.high.tolist(), strict=True))
         corners = [0.0] + [new / old for new, old, _, _ in box if old and new / old > 0]
         lowest = min(
             corner * room + sum(_highest(new - corner * old, low, high) for new, old, low, high in box)
             for corner in corners
         )
-        size = abs(self.score) + abs(self.intercept) + abs(terms.intercept)
+        size = abs(self.score) + abs(self.then.intercept) + abs(terms.intercept)
         size += max(corners) * (abs(room) + sum(abs(old) * high for _, old, _, high in box))
         size += sum(abs(new) * high for new, _, _, high in box)
         return lowest + terms.intercept + ROUNDING * size
 
     def _as_before(self, terms: Terms) -> bool:
-        return terms.weights == self.weights and terms.intercept == self.intercept
+        return terms.weights == self.then.weights and terms.intercept == self.then.intercept
 
 
 def _nothing(graph: object, rows: Rows) -> Floats:
