@@ -93,9 +93,9 @@ class Graph:
 
     def columns(self, names: Sequence[str], rows: Rows) -> Weights:
         """Several features for `rows`, float64 of shape (len(names), len(rows))."""
-        if len(names) == 1 or any(name not in COLUMNS for name in names):
+        if any(name not in PLACES for name in names):
             return np.stack([self.column(name, rows) for name in names])
-        places, wanted = [COLUMNS.index(name) for name in names], np.empty((len(names), len(rows)))
+        places, wanted = [PLACES[name] for name in names], np.empty((len(names), len(rows)))
         for begin in range(0, len(rows), CHUNK):  # so that the lines of a chunk stay in the processor's cache
             some = slice(begin, begin + CHUNK)
             lines = self._features.take(rows[some], axis=0)
@@ -175,7 +175,7 @@ class Graph:
         mine[LINKS] += other[LINKS]
         mine[SUMS] += other[SUMS]
         mine[MAXIMA] = np.maximum(mine[MAXIMA], other[MAXIMA])
-        self._changed.append(np.array([row], np.int64))
+        self._touch(row)
         self._merged = True
         self._relax(row)
 
@@ -186,7 +186,7 @@ class Graph:
             self._open[row] = is_open
             self._closed_before = min(self._closed_before, row)
             self.left += 1 if is_open else -1
-            self._changed.append(np.array([row], np.int64))
+            self._touch(row)
 
     def _reach(self, row: int, rows: Rows, value: float, alpha: Weights) -> None:
         """Add the links of `row` to the features of `rows`."""
@@ -209,7 +209,7 @@ class Graph:
 
     def _relax(self, row: int) -> None:
         """Hand on the distance of `row`, through fetched nodes too when a shorter path has appeared."""
-        self._changed.append(np.array([row], np.int64))
+        self._touch(row)
         self._hand_on([row])
 
     def _hand_on(self, queue: list[int]) -> None:
@@ -250,6 +250,10 @@ class Graph:
     def _close(self, row: int) -> None:
         self.left -= int(self._open[row])
         self._open[row] = False
+        self._touch(row)
+
+    def _touch(self, row: int) -> None:
+        """Note that one row has changed."""
         self._changed.append(np.array([row], np.int64))
 
     def _reserve(self, size: int) -> None:

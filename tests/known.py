@@ -5,7 +5,6 @@ first appearance; `beta` and `alpha` follow from them. `missing[u]` lists what g
 last one for ever; None: it is answered).
 """
 
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +13,7 @@ from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.draws import uniform
+from socialcrawl.lab.doors import AtOnce, Unwatched
 from socialcrawl.model import Answer, Grant, Outcome, Reply, Request, Stop
 from socialcrawl.relevance import worth
 from socialcrawl.run import Parts
@@ -138,28 +138,9 @@ class Ticking:
         return self.time >= self.until
 
 
-class Inline(Executor):
-    """An executor that does the work at once."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        future = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
-
-
-class Nobody:
-    """A watcher that looks away."""
-
-    def landed(self, grant, reply): ...
-
-    def learned(self, batch, outcomes): ...
-
-    def waits(self, wait): ...
-
-
 def parts(world: World, by: Collect, store=None, clock=None) -> Parts:
     """Everything `run` needs, answered from the known world."""
-    doors = (store or MemoryStore(), KnownWire(world), Freely(), clock or Ticking(), Inline(), Nobody())
+    doors = (store or MemoryStore(), KnownWire(world), Freely(), clock or Ticking(), AtOnce(), Unwatched())
     return Parts(by, KnownSource(), *doors)
 
 

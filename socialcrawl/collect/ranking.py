@@ -78,12 +78,16 @@ class Ranking:
         if len(more := self._crowds.ahead_of(terms, worst, max(size, self.kept))):
             self._append(more, terms.values(self.graph, more))
         elif self._below.might_beat(terms, worst):
-            self._part(terms, max(self.kept, 4 * size))
+            self._part(terms, self._room(size))
         elif self._far.might_beat(terms, worst):
             self._scan(terms, size)
         else:
             return True
         return False
+
+    def _room(self, size: int) -> int:
+        """How many candidates are left when the rest is let go: enough for some batches of `size`."""
+        return max(self.kept, 4 * size)
 
     def _follow(self, terms: Terms, size: int) -> None:
         """Take in what has changed in the graph since the last step."""
@@ -95,8 +99,8 @@ class Ranking:
         if self.graph.size > len(self._place):
             self._place = self._crowds.place = np.concatenate([self._place, np.zeros(3 * self.graph.size, np.int32)])
         self._place_anew(terms, changed)
-        if self.count > max(4 * self.kept, 16 * size):
-            self._part(terms, max(self.kept, 4 * size))
+        if self.count > 4 * self._room(size):
+            self._part(terms, self._room(size))
 
     def _place_anew(self, terms: Terms, changed: Rows) -> None:
         """Give rows that may have changed the place that is theirs now."""
@@ -149,7 +153,7 @@ class Ranking:
         self._terms = terms
         self.graph.changes()
         self._clear(len(terms.weights))
-        kept = max(self.kept, 4 * size)
+        kept = self._room(size)
         rows = self.graph.frontier()
         values = terms.values(self.graph, rows)
         rows, values = self._far.let_go(terms, rows, values, NEAR * kept)

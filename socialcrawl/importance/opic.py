@@ -55,7 +55,5 @@ class Cash:
 
     def _reserve(self, size: int) -> None:
         if size > len(self.cash):
-            for name in ("cash", "history"):
-                grown = np.zeros(2 * size)
-                grown[: len(self.cash if name == "cash" else self.history)] = getattr(self, name)
-                setattr(self, name, grown)
+            more = np.zeros(2 * size - len(self.cash))
+            self.cash, self.history = np.concatenate([self.cash, more]), np.concatenate([self.history, more])

@@ -84,7 +84,7 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
     line = Seeds()
     line.ready = [Node(node) for node in seeds]
     choice = strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
-    crawl = Collect(line, _estimator(graph, setup), setup.budget, strategy=choice)
+    crawl = Collect(line, estimator(graph, setup), setup.budget, strategy=choice)
     crawl.graph.reserve(graph.size)
     tape = Tape()
     with _collector_at_rest():
@@ -122,7 +122,12 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def _estimator(graph: KnownGraph, setup: Setup) -> Estimator:
+def estimator(graph: KnownGraph, setup: Setup) -> Estimator:
+    """The estimator that `setup` names, fresh; the oracle knows the values of `graph`.
+
+    Raises:
+        SettingsError: a number is out of range, or scikit-learn has no such regressor.
+    """
     if setup.estimator == "oracle":
         return Oracle(graph.beta)
     return named(setup.estimator, seed=setup.seed, switch_after=setup.switch_after, start=setup.start, nr_d=setup.nr_d)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import Estimator, named
+from socialcrawl.collect.estimators import Estimator
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Ranked, Scored
 from socialcrawl.graph import Graph
@@ -16,7 +16,7 @@ from socialcrawl.lab.gouriten.crawls import Plan, Work, rows
 from socialcrawl.lab.gouriten.experiments import Experiment, setup
 from socialcrawl.lab.gouriten.measures import Floats, points, rolling
 from socialcrawl.lab.gouriten.tables import Table, joined
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.simulation import Setup, estimator, simulate
 from socialcrawl.model import Node
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph
@@ -127,5 +127,4 @@ def _way(plan: Plan, leader: Setup, number: int) -> NDArray[np.int64]:
 
 def _falls_short(plan: Plan, given: Setup, number: int, way: NDArray[np.int64]) -> Floats:
     graph = plan.world.open()
-    estimator = named(given.estimator, seed=given.seed, switch_after=given.switch_after, start=given.start)
-    return np.asarray(graph.beta[way] - wished(graph, plan.sets[number], estimator, way))
+    return np.asarray(graph.beta[way] - wished(graph, plan.sets[number], estimator(graph, given), way))
