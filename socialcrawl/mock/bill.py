@@ -1,9 +1,13 @@
-"""What X would charge: per resource returned, once per UTC day, for all tokens of the server as one customer."""
+"""What X would charge: per resource returned, once per UTC day, for all tokens of the server as one customer.
 
+Time is the server's clock, Unix seconds, and is passed in.
+"""
+
+from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 POST_PRICE = 0.005  # US dollars, docs.x.com pricing as of November 2026
@@ -21,29 +25,42 @@ class Day:
 
     def report(self) -> dict[str, Any]:
         """The day's sums as plain values for JSON, and their price."""
-        dollars = len(self.posts) * POST_PRICE + len(self.users) * USER_PRICE + self.counts * COUNTS_PRICE
-        return {
-            "posts": len(self.posts),
-            "users": len(self.users),
-            "counts_requests": self.counts,
-            "dollars": round(dollars, 6),
-        }
+        return _sums(len(self.posts), len(self.users), self.counts)
 
 
 class Bill:
-    """The running bill; a post or user read again on the same UTC day is free."""
+    """The running bill; a post or user read again on the same UTC day is free.
 
-    def __init__(self) -> None:
+    Args:
+        reset_day: the day of the month on which a billing cycle begins, 1..31; the last day of shorter months.
+    """
+
+    def __init__(self, reset_day: int = 1) -> None:
+        self.reset_day = reset_day
         self._days: defaultdict[str, Day] = defaultdict(Day)
+        self._posts = self._users = self._counts = 0
+
+    @property
+    def dollars(self) -> float:
+        """The price of everything until now."""
+        return _price(self._posts, self._users, self._counts)
 
     def charge(self, now: float, posts: Iterable[int], users: Iterable[int], counts: int = 0) -> None:
         """An answer with these posts, users and counts, given at the Unix second `now`; an empty one costs nothing."""
         posts, users = set(posts), set(users)
         if posts or users or counts:
             day = self._days[_date(now)]
+            self._posts += len(posts - day.posts)
+            self._users += len(users - day.users)
+            self._counts += counts
             day.posts |= posts
             day.users |= users
             day.counts += counts
+
+    def posts_in_cycle(self, now: float) -> int:
+        """The posts charged in the billing cycle of this moment."""
+        first = cycle_start(datetime.fromtimestamp(now, UTC).date(), self.reset_day).isoformat()
+        return sum(len(day.posts) for iso, day in self._days.items() if iso >= first)
 
     def posts_by_day(self, now: float, days: int) -> dict[str, int]:
         """The posts charged on each of the last `days` UTC days, today included; ISO dates, oldest first."""
@@ -53,6 +70,28 @@ class Bill:
     def report(self) -> dict[str, Any]:
         """The bill by UTC day (ISO date)."""
         return {date: day.report() for date, day in sorted(self._days.items())}
+
+    def totals(self) -> dict[str, Any]:
+        """The bill of all days together; a resource counts once for each day on which it was charged."""
+        return _sums(self._posts, self._users, self._counts)
+
+
+def cycle_start(today: date, reset_day: int) -> date:
+    """The day on which the billing cycle of `today` began."""
+    begins = _in_month(today, reset_day)
+    return begins if begins <= today else _in_month(today.replace(day=1) - timedelta(days=1), reset_day)
+
+
+def _in_month(month: date, day: int) -> date:
+    return month.replace(day=min(day, monthrange(month.year, month.month)[1]))
+
+
+def _price(posts: int, users: int, counts: int) -> float:
+    return round(posts * POST_PRICE + users * USER_PRICE + counts * COUNTS_PRICE, 6)
+
+
+def _sums(posts: int, users: int, counts: int) -> dict[str, Any]:
+    return {"posts": posts, "users": users, "counts_requests": counts, "dollars": _price(posts, users, counts)}
 
 
 def _date(now: float, back: int = 0) -> str:

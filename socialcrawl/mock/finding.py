@@ -20,7 +20,6 @@ LONGEST_QUERY = 512
 INDEXED_AFTER = 30  # seconds until a post can be found: the implicit end_time
 SOONEST_END = 10
 STEPS = {"minute": 60, "hour": 3_600, "day": 86_400}
-PROJECT_CAP = 3_000_000  # posts per billing cycle
 
 
 class Finding:
@@ -83,33 +82,38 @@ class Finding:
 
 
 class Usage:
-    """The endpoint that tells how many posts were billed; the whole server is one project with one app."""
+    """The endpoint that tells how many posts were billed; the whole server is one project with one app.
 
-    def __init__(self, bill: Bill) -> None:
+    Args:
+        bill: the running bill.
+        cap: the most posts of a billing cycle.
+    """
+
+    def __init__(self, bill: Bill, cap: int) -> None:
         self._bill = bill
+        self._cap = cap
 
     def tweets(self, call: Call) -> Answer:
-        """GET /2/usage/tweets."""
+        """GET /2/usage/tweets: posts by day for the last days, and in all for the billing cycle of today."""
         call.parameters.allow(USAGE_PARAMETERS | {"post.fields"})
         days = self._bill.posts_by_day(call.now, call.parameters.number("days", 1, 90, 7))
-        usage = _usage(days, as_text=call.ask.vocabulary == "post")
+        usage = self._usage(days, self._bill.posts_in_cycle(call.now), as_text=call.ask.vocabulary == "post")
         wanted = call.parameters.given.get("usage.fields")
         shown = usage if wanted is None else {name: usage[name] for name in wanted.split(",") if name in usage}
         return Answer(orjson.dumps({"data": shown}))
 
+    def _usage(self, days: Mapping[str, int], posts: int, *, as_text: bool) -> dict[str, Any]:
+        """The official shape, whose numbers are whole until 2.166 and texts from 2.167."""
 
-def _usage(days: Mapping[str, int], *, as_text: bool) -> dict[str, Any]:
-    """The official shape, whose numbers are whole until 2.166 and texts from 2.167."""
+        def number(value: int) -> int | str:
+            return str(value) if as_text else value
 
-    def number(value: int) -> int | str:
-        return str(value) if as_text else value
-
-    by_day = [{"date": f"{date}T00:00:00.000Z", "usage": number(posts)} for date, posts in days.items()]
-    return {
-        "cap_reset_day": 1,
-        "daily_client_app_usage": [{"client_app_id": "1", "usage": by_day, "usage_result_count": len(by_day)}],
-        "daily_project_usage": {"project_id": number(1), "usage": by_day},
-        "project_cap": number(PROJECT_CAP),
-        "project_id": "1",
-        "project_usage": number(sum(days.values())),
-    }
+        by_day = [{"date": f"{date}T00:00:00.000Z", "usage": number(posts)} for date, posts in days.items()]
+        return {
+            "cap_reset_day": self._bill.reset_day,
+            "daily_client_app_usage": [{"client_app_id": "1", "usage": by_day, "usage_result_count": len(by_day)}],
+            "daily_project_usage": {"project_id": number(1), "usage": by_day},
+            "project_cap": number(self._cap),
+            "project_id": "1",
+            "project_usage": number(posts),
+        }

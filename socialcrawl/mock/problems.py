@@ -16,6 +16,40 @@ TOO_MANY: Problem = {
     "status": 429,
 }
 
+ACCOUNT = 1  # the one customer of the mock
+
+
+def usage_capped(words: Vocabulary) -> Problem:
+    """The body of a 429 where the cap on posts of the billing cycle is reached."""
+    return {
+        "title": "UsageCapExceeded",
+        "detail": "Usage cap exceeded: Monthly product cap",
+        "type": words.problems + "usage-capped",
+        "period": "Monthly",
+        "scope": "Product",
+    }
+
+
+def credits_depleted(words: Vocabulary) -> Problem:
+    """The body of a 402 where the credits are used up."""
+    return {
+        "account_id": ACCOUNT,
+        "title": "CreditsDepleted",
+        "detail": f"Your enrolled account [{ACCOUNT}] does not have any credits to fulfill this request.",
+        "type": words.problems + "credits",
+    }
+
+
+def unsupported_authentication(words: Vocabulary, scheme: str) -> Problem:
+    """The body of a 403 where a user token of this scheme comes to an endpoint for apps only."""
+    return {
+        "title": "Unsupported Authentication",
+        "detail": f"Authenticating with {scheme} is forbidden for this endpoint.  "
+        "Supported authentication types are [OAuth 2.0 Application-Only].",
+        "type": words.problems + "unsupported-authentication",
+        "status": 403,
+    }
+
 
 class InvalidRequestError(Exception):
     """A request whose parameters X refuses with 400.

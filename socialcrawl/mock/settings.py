@@ -1,13 +1,16 @@
 """What a person can set about the mock."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
 from socialcrawl.errors import MockError
 from socialcrawl.loopback import is_loopback_host
+from socialcrawl.mock.windows import Rule
 
 DEFAULT_LIMIT = 300
+X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
 ENDPOINTS = (
     "/2/users/by",
     "/2/users/by/username/:username",
@@ -19,6 +22,11 @@ ENDPOINTS = (
     "/2/tweets/counts/recent",
     "/2/usage/tweets",
 )
+READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent"})
+APP_ONLY = frozenset({"/2/tweets/counts/recent", "/2/usage/tweets"})
+FREE = frozenset({"/2/usage/tweets"})
+
+Limits = int | Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -30,36 +38,73 @@ class MockSettings:
         host, port: where to listen; port 0 picks a free one. Hosts that others can reach need `allow_remote`.
         window: the length of a window, seconds.
         limit: requests per window, for all endpoints or by endpoint (a key of ENDPOINTS; the rest have 300).
+        user_limit: the same for tokens of users; None is as `limit`.
+        rules: more limits of endpoints, which hold together with the window, for every token on its own.
         missing: the expected share of accounts that are suspended, protected or deleted, 0..1.
         now: the Unix second at which search and counts stand; None is 30 s after the end of the file.
         report: where the report is written, about every second and at the end; None is nowhere.
-        tokens: the bearer tokens that are let in; None lets every token in.
+        tokens: the tokens that are let in besides `user_tokens`; None lets every token in.
+        user_tokens: the bearer tokens that are tokens of users; those of OAuth 1.0a always are.
+        skew: seconds by which the server's clock is ahead of ours; all that it says of time, its UTC days and its
+            report are by this clock.
+        latency: seconds until an answer is sent; the request is counted and billed when it comes.
+        cap: the most posts of a billing cycle; None is X's 3,000,000. Once so many are billed, nothing that reads
+            posts is answered (429); the answer that reaches the cap is given whole.
+        cap_reset_day: the day of the month on which a billing cycle begins (UTC), 1..31; in shorter months the last.
+        credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
+            charge is answered, the rest with 402; the answer that uses them up is given whole.
     """
 
     posts: Path | None = None
     host: str = "127.0.0.1"
     port: int = 0
     window: float = 900.0
-    limit: int | Mapping[str, int] = DEFAULT_LIMIT
+    limit: Limits = DEFAULT_LIMIT
     missing: float = 0.0
     now: float | None = None
     report: Path | None = None
     tokens: frozenset[str] | None = field(default=None, repr=False)  # secrets stay out of logs
     allow_remote: bool = False
+    user_limit: Limits | None = None
+    user_tokens: frozenset[str] = field(default=frozenset(), repr=False)
+    rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    skew: float = 0.0
+    latency: float = 0.0
+    cap: int | None = None
+    cap_reset_day: int = 1
+    credits: float | None = None
 
     def __post_init__(self) -> None:
+        self._check_numbers()
+        self._check_place()
+        _check_limits("limit", self.limit)
+        if self.user_limit is not None:
+            _check_limits("user_limit", self.user_limit)
+        for endpoint, rules in self.rules.items():
+            _check_endpoint(endpoint)
+            families = [rule.family for rule in rules if rule.family is not None]
+            if len(families) > len(set(families)):
+                raise MockError(f"Two rules of {endpoint} have the same headers; give one of them another family.")
+
+    def _check_numbers(self) -> None:
         if not self.window > 0:
             raise MockError(f"The window is {self.window} s; give a length above 0.")
         if not 0 <= self.missing <= 1:
             raise MockError(f"The share of missing accounts is {self.missing}; give one from 0 to 1.")
+        if not isfinite(self.skew):
+            raise MockError(f"The skew is {self.skew} s; give a number of seconds.")
+        if not (self.latency >= 0 and isfinite(self.latency)):
+            raise MockError(f"The latency is {self.latency} s; give 0 or more.")
+        if self.cap is not None and self.cap < 0:
+            raise MockError(f"The cap is {self.cap} posts; give 0 or more.")
+        if not 1 <= self.cap_reset_day <= 31:
+            raise MockError(f"The cap is reset on day {self.cap_reset_day} of the month; give one from 1 to 31.")
+        if self.credits is not None and not self.credits >= 0:
+            raise MockError(f"The credits are {self.credits} dollars; give 0 or more.")
+
+    def _check_place(self) -> None:
         if not 0 <= self.port <= 65535:
             raise MockError(f"The port is {self.port}; give one from 1 to 65535, or 0 for a free one.")
-        limits = {"limit": self.limit} if isinstance(self.limit, int) else self.limit
-        for name, limit in limits.items():
-            if limit < 1:
-                raise MockError(f"The limit of {name} is {limit} requests per window; give at least 1.")
-            if not isinstance(self.limit, int) and name not in ENDPOINTS:
-                raise MockError(f"There is no endpoint {name}; the mock has {', '.join(ENDPOINTS)}.")
         if self.report is not None and not self.report.absolute().parent.is_dir():
             raise MockError(f"There is no folder for the report {self.report}; make the folder or name another file.")
         if self.report is not None and self.report.is_dir():
@@ -70,5 +115,31 @@ class MockSettings:
             )
 
     def limit_of(self, endpoint: str) -> int:
-        """The requests that one token may send to an endpoint in one window."""
-        return self.limit if isinstance(self.limit, int) else self.limit.get(endpoint, DEFAULT_LIMIT)
+        """The requests that one token of an app may send to an endpoint in one window."""
+        return _limit_of(self.limit, endpoint)
+
+    def user_limit_of(self, endpoint: str) -> int:
+        """The requests that one token of a user may send to an endpoint in one window."""
+        return _limit_of(self.limit if self.user_limit is None else self.user_limit, endpoint)
+
+    @property
+    def most_posts(self) -> int:
+        """The cap on posts of a billing cycle, X's where none is set."""
+        return X_CAP if self.cap is None else self.cap
+
+
+def _limit_of(limits: Limits, endpoint: str) -> int:
+    return limits if isinstance(limits, int) else limits.get(endpoint, DEFAULT_LIMIT)
+
+
+def _check_limits(name: str, limits: Limits) -> None:
+    for endpoint, limit in ({name: limits} if isinstance(limits, int) else limits).items():
+        if limit < 1:
+            raise MockError(f"The limit of {endpoint} is {limit} requests per window; give at least 1.")
+        if not isinstance(limits, int):
+            _check_endpoint(endpoint)
+
+
+def _check_endpoint(name: str) -> None:
+    if name not in ENDPOINTS:
+        raise MockError(f"There is no endpoint {name}; the mock has {', '.join(ENDPOINTS)}.")
