@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from requests.structures import CaseInsensitiveDict
 
-from socialcrawl.model import Limit
+from socialcrawl.model import FAILED, LARGEST, Limit
 from socialcrawl.sources.x import classify
 
 NOW = 1_760_000_000.0
@@ -23,6 +23,12 @@ MONTH = {
 DAY = MONTH | {"period": "Daily", "detail": "Usage cap exceeded: Daily cap"}
 NO_CREDITS = {"title": "CreditsDepleted", "detail": "Your account has no credits.", "type": X + "credits"}
 NOT_ENROLLED = {"title": "Client Forbidden", "detail": "Attach the app.", "reason": "client-not-enrolled"}
+WRONG_KIND = {
+    "title": "Unsupported Authentication",
+    "detail": "It is forbidden.",
+    "type": X + "unsupported-authentication",
+}
+HIDDEN = {"title": "Authorization Error", "type": X + "not-authorized-for-resource"}
 INVALID = {
     "errors": [{"parameters": {"max_results": ["3"]}, "message": "The `max_results` value [3] is not valid"}],
     "title": "Invalid Request",
@@ -39,8 +45,8 @@ DAY_LEFT = Limit(3, 25, NOW + 40_000, daily=True)
 CASES = {
     "a good answer": (200, {"data": []}, [LEFT], "ok", ""),
     "created": (201, {}, [], "ok", ""),
-    "a good answer of HTML": (200, None, [], "broken", "not JSON"),
-    "a good answer that is a list": (200, [1], [], "broken", "base_url"),
+    "a good answer of HTML": (200, None, [], "lost", "not JSON"),
+    "a good answer that is a list": (200, [1], [], "lost", "base_url"),
     "the window is used up": (429, TOO_MANY, [EMPTY], "window", "used up"),
     "the window is used up, the old words": (429, {"errors": [{"code": 88}]}, [EMPTY], "window", ""),
     "the window ends this second": (429, TOO_MANY, [Limit(0, 300, NOW)], "window", ""),
@@ -54,23 +60,41 @@ CASES = {
     "the bucket of 24 hours has some left": (429, TOO_MANY, [EMPTY, DAY_LEFT], "window", ""),
     "the bucket of 24 hours is long over": (429, TOO_MANY, [DAY_EMPTY_BEFORE], "backoff", ""),
     "requests are left and yet 429": (429, TOO_MANY, [LEFT], "backoff", "not until when"),
+    "the month is used up, by its title": (429, {"title": "UsageCapExceeded"}, [EMPTY], "month", "billing cycle"),
+    "the month is used up, as a 403": (403, MONTH, [LEFT], "month", "Monthly product cap"),
+    "one window is empty and another full": (429, TOO_MANY, [LEFT, EMPTY], "window", ""),
     "a 429 without headers": (429, TOO_MANY, [], "backoff", "too many requests"),
     "a reset in the past": (429, TOO_MANY, [EMPTY_BEFORE], "backoff", ""),
+    "resets in the past, of both": (429, TOO_MANY, [EMPTY_BEFORE, DAY_EMPTY_BEFORE], "backoff", ""),
     "a token that is not accepted": (401, {"title": "Unauthorized"}, [], "refused", "token_env"),
     "no credits": (402, NO_CREDITS, [LEFT], "money", "buy credits"),
     "no credits, in HTML": (402, None, [], "money", "buy credits"),
     "an app without access": (403, NOT_ENROLLED, [], "refused", "Attach the app."),
     "a 403 of HTML": (403, None, [], "refused", "access level"),
+    "an app that is in no project": (403, NOT_ENROLLED | {"type": X + "client-forbidden"}, [], "refused", "project"),
+    "the wrong kind of token": (403, WRONG_KIND, [], "refused", "OAuth 1.0a"),
+    "an old refusal": (403, {"errors": [{"code": 453, "message": "a subset"}]}, [], "refused", "a subset"),
+    "an old refusal of nothing": (403, {"errors": [1, {}]}, [], "refused", "HTTP 403"),
+    "a spend cap": (403, {"title": "SpendCapReached", "detail": "Billing cycle."}, [LEFT], "money", "spending limit"),
+    "a spending limit": (403, {"title": "Forbidden", "detail": "Your spending limit was hit."}, [], "money", ""),
+    "a limit on spending": (403, {"detail": "You reached the limit on spending."}, [], "money", "buy credits"),
+    "no credits, as a 403": (403, NO_CREDITS, [], "money", "no credits"),
+    "no credits, by the type alone": (403, {"type": X + "credits"}, [], "money", "HTTP 403"),
+    "credentials are no credits": (403, {"detail": "Check your credentials."}, [], "refused", "access level"),
+    "a user with a telling name": (403, HIDDEN | {"detail": "You may not see [credit_cap]."}, [], "missing", ""),
+    "a user who is withheld": (403, {"type": X + "disallowed-resource"}, [], "missing", ""),
     "a user who is not there": (404, {"title": "Not Found Error", "type": X + "resource-not-found"}, [], "missing", ""),
     "an address that is not there": (404, None, [], "broken", "base_url"),
-    "a wrong parameter": (400, INVALID, [], "refused", "max_results"),
-    "a wrong request": (400, {"title": "Invalid Request"}, [], "refused", "Invalid Request"),
+    "a wrong parameter": (400, INVALID, [], "invalid", "max_results"),
+    "a wrong request": (400, {"title": "Invalid Request"}, [], "invalid", "Invalid Request"),
     "a 400 of HTML": (400, None, [], "broken", "HTTP 400"),
-    "a redirection": (301, None, [], "refused", "base_url"),
+    "a redirection": (301, None, [], "invalid", "base_url"),
+    "a redirection that says more": (302, {"title": "Found"}, [], "invalid", "base_url"),
+    "a server that waited for us": (408, {"title": "Request Timeout"}, [], "broken", "408"),
     "a server in trouble": (503, {"title": "Service Unavailable"}, [], "broken", "503"),
     "an edge in trouble": (502, None, [], "broken", "502"),
     "trouble that is a list": (500, [], [], "broken", "500"),
-    "a strange status": (418, {"detail": "teapot"}, [], "refused", "teapot"),
+    "a strange status": (418, {"detail": "teapot"}, [], "invalid", "teapot"),
 }
 
 
@@ -91,8 +115,9 @@ def test_an_answer_means(status, body, known, kind, said):
 def test_any_json_with_any_status_is_of_some_kind(status, junk, key):
     for body in (junk, {key: junk}):
         kind, why = classify.kind(status, body, [], NOW)
-        assert kind in ("ok", "window", "day", "month", "money", "backoff", "refused", "missing", "broken")
-        assert isinstance(why, str)
+        assert kind in ("ok", "window", "day", "month", "money", "backoff", "refused", "invalid", "missing", *FAILED)
+        assert len(why) < 1000
+        assert why.isprintable()
 
 
 def headers(**given):
@@ -123,6 +148,44 @@ def test_a_family_of_headers_that_is_not_numbers_is_left_out(broken):
     assert classify.limits(window(reset=broken)) == []
     assert classify.limits(window(left=broken)) == []
     assert classify.limits(window(most=broken)) == []
+
+
+@pytest.mark.parametrize("huge", [str(2**63), "9" * 400, "9" * 5000])
+def test_a_family_of_headers_that_no_database_and_no_calendar_can_hold_is_left_out(huge):
+    assert classify.limits(window(reset=huge)) == []
+    assert classify.limits(window(left=huge)) == []
+    assert classify.limits(window(most=huge)) == []
+    assert classify.limits(window(reset="-1")) == []
+    assert classify.limits(window(most="-1")) == []
+    datetime.fromtimestamp(classify.LAST - 1, UTC)
+    with pytest.raises(ValueError, match="year"):
+        datetime.fromtimestamp(classify.LAST, UTC)
+
+
+@pytest.mark.parametrize("left", ["-1", "-0", "0", "-9999999999999999999999"])
+def test_fewer_than_none_remaining_is_none(left):
+    known = classify.limits(window(left=left))
+    assert known == [Limit(0, 300, 1_760_000_600.0)]
+    assert classify.kind(429, TOO_MANY, known, NOW)[0] == "window"
+
+
+@settings(deadline=None)
+@given(*[st.text(st.characters(max_codepoint=255)) | st.integers().map(str) | st.floats().map(str)] * 3)
+def test_any_headers_are_limits_that_can_be_kept_or_left_out(most, left, reset):
+    for limit in classify.limits(window(most, left, reset)):
+        assert 0 <= limit.left <= LARGEST
+        assert 0 <= limit.most <= LARGEST
+        assert datetime.fromtimestamp(limit.resets, UTC).year <= 9999
+        assert classify.kind(429, TOO_MANY, [limit], NOW)[0] in ("window", "backoff")
+
+
+def test_what_a_server_says_fits_on_a_line_and_moves_no_cursor():
+    problem = {"detail": "\x1b[2J go\n\naway\r" + "a" * 100_000}
+    for status in (400, 401, 402, 403, 404, 429):
+        why = classify.kind(status, problem, [], NOW)[1]
+        assert why.isprintable()
+        assert len(why) < 1000
+        assert "go away" in why or status == 429
 
 
 def test_headers_that_are_missing_are_left_out():

@@ -19,7 +19,7 @@ JUNK = st.recursive(
     ),
     max_leaves=6,
 )
-WRONG = (KeyError, TypeError, AttributeError, parse.FieldsMissingError)  # what the wire makes `broken` or `refused`
+WRONG = (KeyError, TypeError, AttributeError, parse.FieldsMissingError)  # what the wire makes `lost` or `invalid`
 PLAIN = (str, int, bool, type(None))
 
 

@@ -5,12 +5,11 @@ from collections import Counter
 import pytest
 from crawling import TOKEN, TOPIC, posts
 
-from socialcrawl.build import TIMELINE
 from socialcrawl.mock.server import running
 from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Who
+from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
-from socialcrawl.settings import policy
-from socialcrawl.sources.x.source import XSource
+from socialcrawl.sources.x.source import TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import POST, TWEET, USER_FIELDS
 from socialcrawl.sources.x.wire import XWire, client
 from socialcrawl.store.memory import MemoryStore

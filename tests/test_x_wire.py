@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -9,8 +10,8 @@ from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.model import Grant, Page, Request, Who
+from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
-from socialcrawl.settings import policy
 from socialcrawl.sources.x.vocabulary import POST, TWEET
 from socialcrawl.sources.x.wire import XWire, client
 
@@ -19,16 +20,17 @@ BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
 WORLD = build_world(posts())
 BUSIEST = max(range(len(WORLD.accounts)), key=lambda row: len(WORLD.timelines.of(row)))
 ID, NAME = str(WORLD.accounts.ids[BUSIEST]), WORLD.accounts.usernames[BUSIEST]
-TIMELINE = "/2/users/:id/tweets"
+TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
+MOST = 54_321  # mills: the dearest price of a request, which nothing here costs otherwise
 
 
 def timeline(words=TWEET, **more):
-    return Request((0, 1), TIMELINE, {"id": ID, "max_results": "100", **words.fields, **more}, 100)
+    return Request((0, 1), TIMELINE, {"id": ID, "max_results": "100", **words.fields, **more}, 100, MOST)
 
 
-def wire(url, words=TWEET, *, patience=5.0, token=TOKEN, keep=False):
+def wire(url, words=TWEET, *, patience=5.0, token=TOKEN, keep=False, rules=POLICY):
     clients = {"main": client(token, url, (patience, patience))}
-    return XWire(clients, words, POLICY, Topic([TOPIC]).count, time.time, keep)
+    return XWire(clients, words, rules, Topic([TOPIC]).count, time.time, keep)
 
 
 def send(url, request, words=TWEET, **more):
@@ -116,15 +118,15 @@ AHEAD = str(int(time.time()) + 900)
 WINDOW = {"x-rate-limit-limit": "300", "x-rate-limit-remaining": "0", "x-rate-limit-reset": AHEAD}
 DAILY = {f"x-app-limit-24hour-{name}": value for name, value in (("limit", "9"), ("remaining", "0"), ("reset", AHEAD))}
 TROUBLES = {
-    "the connection is cut": (faults.cut(), "broken", "base_url right"),
-    "half of the JSON arrives": (faults.half(), "broken", "connection failed"),
-    "half of the JSON is all there is": (body(200, b'{"data":[{"id":"1","te'), "broken", "base_url right"),
-    "HTML that says 200": (faults.html(200), "broken", "proxy"),
+    "the connection is cut": (faults.cut(), "lost", "may have been billed"),
+    "half of the JSON arrives": (faults.half(), "lost", "may have been billed"),
+    "half of the JSON is all there is": (body(200, b'{"data":[{"id":"1","te'), "lost", "base_url right"),
+    "HTML that says 200": (faults.html(200), "lost", "proxy"),
     "HTML that says 503": (faults.html(503), "broken", "in trouble"),
     "HTML that says 404": (faults.html(404), "broken", "base_url right"),
     "HTML that says 429": (faults.html(429), "backoff", "too many"),
-    "an empty answer": (body(200, b""), "broken", "not JSON"),
-    "a list": (body(200, []), "broken", "not JSON"),
+    "an empty answer": (body(200, b""), "lost", "not JSON"),
+    "a list": (body(200, []), "lost", "not JSON"),
     "a list that says 503": (body(503, []), "broken", "in trouble"),
     "a list that says 429": (body(429, [], **WINDOW), "window", "used up"),
     "text that says 403": (body(403, "no"), "refused", "access level"),
@@ -137,12 +139,17 @@ TROUBLES = {
     "a token that is refused": (faults.refused(401), "refused", "token_env"),
     "no credits": (faults.refused(402), "money", "buy credits"),
     "no access": (faults.refused(403), "refused", "access level"),
-    "a page that is no object": (body(200, {"data": [1]}), "broken", "not what X sends"),
-    "data of another shape": (body(200, {"data": {"id": "1"}}), "broken", "not what X sends"),
-    "meta of another shape": (body(200, {"meta": [1]}), "broken", "not what X sends"),
-    "a cursor that is no text": (body(200, {"meta": {"next_token": {"a": 1}}}), "broken", "not what X sends"),
-    "errors of another shape": (body(200, {"errors": 5}), "broken", "not what X sends"),
-    "a redirection elsewhere": (body(302, {}, location="http://127.0.0.1:9/"), "broken", "base_url right"),
+    "a page that is no object": (body(200, {"data": [1]}), "lost", "not what X sends"),
+    "data of another shape": (body(200, {"data": {"id": "1"}}), "lost", "not what X sends"),
+    "meta of another shape": (body(200, {"meta": [1]}), "lost", "not what X sends"),
+    "a cursor that is no text": (body(200, {"meta": {"next_token": {"a": 1}}}), "lost", "not what X sends"),
+    "errors of another shape": (body(200, {"errors": 5}), "lost", "not what X sends"),
+    "a redirection elsewhere": (body(302, {}, location="http://127.0.0.1:9/"), "invalid", "as base_url"),
+    "a token that comes back": (body(401, {"detail": f"{TOKEN} is wrong"}), "refused", "(kept secret) is wrong"),
+    "a spend cap": (body(403, {"title": "SpendCapReached"}), "money", "spending limit"),
+    "a wrong parameter": (body(400, {"errors": [{"message": "max_results"}]}), "invalid", "max_results"),
+    "fewer than none remaining": (body(429, {}, **WINDOW | {"x-rate-limit-remaining": "-1"}), "window", "used up"),
+    "a limit beyond all numbers": (body(429, {}, **WINDOW | {"x-rate-limit-limit": "9" * 99}), "backoff", "too many"),
 }
 
 
@@ -152,15 +159,15 @@ def test_trouble_is_a_reply_of_its_kind_that_says_what_to_do(answered, fault, ki
     assert reply.kind == kind
     assert said in reply.why
     assert reply.rows is None
-    assert reply.cost == 0
+    assert reply.cost == (MOST if kind == "lost" else 0)
     assert TOKEN not in repr(reply)
 
 
-def test_an_answer_that_does_not_come_in_time_is_broken(answered):
+def test_an_answer_that_does_not_come_in_time_is_lost_and_may_have_been_billed(answered):
     begun = time.monotonic()
     reply = answered(faults.hang(1.0), patience=0.3)
     assert time.monotonic() - begun < 3
-    assert (reply.kind, reply.status) == ("broken", 0)
+    assert (reply.kind, reply.status, reply.cost) == ("lost", 0, MOST)
     assert "timeout" in reply.why
 
 
@@ -177,8 +184,59 @@ def test_fields_that_are_not_sent_are_named_with_the_vocabulary_to_choose(words)
     else:
         assert "author_id" not in POST.fields["post.fields"]
         assert "author_id" in reply.why
-    assert reply.kind == "refused"
+    assert reply.kind == "invalid"
+    assert reply.cost == (100 if words is TWEET else 10) * 500  # the page was sent, and is billed
+    assert reply.rows is None
     assert 'vocabulary = "tweet" or "post"' in reply.why
+
+
+def test_a_search_whose_fields_are_missing_is_billed_with_its_authors():
+    asked = {"query": TOPIC, "max_results": "100", **POST.search, "post.fields": "lang"}
+    with running(posts()) as mock:
+        reply = send(mock.url, Request((0, 1), SEARCH, asked, 100, MOST), POST)
+        whole = send(mock.url, Request((0, 1), SEARCH, asked | POST.fields, 100, MOST), POST)
+    assert (reply.kind, whole.kind) == ("invalid", "ok")
+    assert reply.cost == whole.cost == len(whole.rows.posts) * 500 + len(whole.rows.accounts) * 1_000 > 0
+
+
+def test_what_is_not_sent_is_counted_whatever_stands_beside_it(answered):
+    for includes in (None, [1], {"users": 5}, {"users": [{}, {}]}, {}):
+        reply = answered(body(200, {"data": [{"id": "1"}] * 3, "includes": includes}))
+        assert reply.kind == "invalid"
+        assert reply.cost == 3 * 500 + (2_000 if includes == {"users": [{}, {}]} else 0)
+
+
+def test_the_price_of_a_request_itself_is_added_to_a_good_answer_and_to_no_other(answered):
+    dear = replace(POLICY.endpoints[TIMELINE], fee=0.25)
+    rules = replace(POLICY, endpoints={**POLICY.endpoints, TIMELINE: dear})
+    page = answered(body(200, {"data": []}), rules=rules)
+    assert (page.kind, page.cost) == ("ok", 25_000)
+    gone = {"errors": [{"resource_type": "user", "detail": "User has been suspended: [1]."}]}
+    assert (answered(body(200, gone), rules=rules).kind, answered(body(200, gone), rules=rules).cost) == (
+        "missing",
+        25_000,
+    )
+    unread = answered(body(200, {"data": [{"id": "1"}]}), rules=rules)
+    assert (unread.kind, unread.cost) == ("invalid", 25_000 + 500)
+    for fault, cost in (
+        (faults.refused(401), 0),
+        (faults.html(503), 0),
+        (body(404, {"type": "x"}), 0),
+        (body(200, 1), MOST),
+    ):
+        assert answered(fault, rules=rules).cost == cost
+
+
+def test_an_answer_can_be_had_as_it_came():
+    with running(posts()) as mock:
+        made = wire(mock.url)
+        reply, whole = made.ask(Grant(timeline(), "main", 0.0))
+        refused, problem = made.ask(Grant(timeline(max_results="1"), "main", 0.0))
+    assert (reply.kind, reply.rows, reply.cost, reply.status) == ("ok", None, 0, 200)
+    assert [post["id"] for post in whole["data"]] == [str(WORLD.ids[post]) for post in WORLD.timelines.of(BUSIEST)][
+        : -len(whole["data"]) - 1 : -1
+    ]
+    assert (refused.kind, problem["title"]) == ("invalid", "Invalid Request")
 
 
 @pytest.mark.parametrize("text", ["", "not found"])
@@ -188,7 +246,7 @@ def test_fields_that_are_not_sent_are_named_with_the_vocabulary_to_choose(words)
         (TIMELINE, {"id": "5"}, "missing"),
         ("/2/users", {"ids": "5,6"}, "missing"),
         ("/2/users/by", {"usernames": "a,b"}, "missing"),
-        ("/2/tweets/search/recent", {"query": "x"}, "refused"),
+        ("/2/tweets/search/recent", {"query": "x"}, "invalid"),
     ],
 )
 def test_a_404_makes_those_missing_who_were_asked_for_and_nobody_else(answered, endpoint, asked, kind, text):
@@ -206,7 +264,7 @@ def test_a_404_makes_those_missing_who_were_asked_for_and_nobody_else(answered, 
 def test_an_endpoint_that_is_not_there_is_no_missing_user(endpoint):
     with running(posts()) as mock:
         reply = send(mock.url + "/elsewhere", Request((0, 0), endpoint, {"ids": "5"}))
-    assert reply.kind == "refused"
+    assert (reply.kind, reply.cost) == ("invalid", 0)
     assert "base_url right" in reply.why
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from socialcrawl.model import Outcome, Pick, Reply
+from socialcrawl.model import PUT_OFF, Outcome, Pick, Reply
 from socialcrawl.relevance import worth
 
 
@@ -21,7 +21,7 @@ class Reading:
         """Add a page; False if there is nothing more to ask."""
         self.at = reply.at
         answer = reply.answer
-        if reply.kind == "broken":
+        if reply.kind in PUT_OFF:
             self.missing = "temporary"
             return False
         if reply.kind == "missing" and self.posts:

@@ -1,36 +1,43 @@
 """What an answer of X means for the crawl: its kind, its limits, and a sentence for people. Pure.
 
-Classified in this order: month's cap or no credits; a 24-hour bucket empty; the window empty; a 429 that does not say
-when; refusals; servers in trouble. A 429 may come with requests remaining (another bucket is empty) or without
-headers.
+A 429 is classified in this order: the month's cap; a 24-hour bucket empty; the window empty; one that does not say
+until when, with requests remaining (another bucket is empty), without headers or with a reset in the past. Of the
+rest, first what concerns one user, then money, then the credential, then the request.
 """
 
-import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from socialcrawl.model import Limit
+from socialcrawl.model import LARGEST, Limit
 
 FAMILIES = (
     ("x-rate-limit", False),
     ("x-app-limit-24hour", True),
     ("x-user-limit-24hour", True),
 )
+RESOURCE = ("resource-not-found", "not-authorized-for-resource", "disallowed-resource", "resource-unavailable")
+LAST = 253_402_300_800.0  # the year 10000, Unix seconds: no calendar goes further
+LONGEST = 300  # characters of what a server said
+SPENT = re.compile(r"credit|spend\w*[\s_-]*(cap|limit)|(limit|cap)\w* on spending", re.IGNORECASE)
 
 
 def limits(headers: Mapping[str, str]) -> list[Limit]:
-    """The rate-limit headers, one Limit a complete family; `headers` compares names without case."""
+    """The rate-limit headers, one Limit a complete family; `headers` compares names without case.
+
+    A family that holds what is no number or beyond all numbers is left out; fewer than none remaining is none.
+    """
     found = []
     for family, daily in FAMILIES:
         if (most := headers.get(f"{family}-limit")) is None:
             continue
         left, resets = headers.get(f"{family}-remaining", ""), headers.get(f"{family}-reset", "")
-        with suppress(ValueError):
-            limit = Limit(int(left), int(most), float(resets), daily)
-            if math.isfinite(limit.resets):
+        with suppress(ValueError, OverflowError):
+            limit = Limit(max(0, int(left)), int(most), float(resets), daily)
+            if 0 <= limit.resets < LAST and max(limit.left, limit.most) <= LARGEST and limit.most >= 0:
                 found.append(limit)
     return found
 
@@ -54,40 +61,76 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[str, s
         now: the server's clock, or ours where it did not come.
     """
     problem = body if isinstance(body, dict) else {}
-    detail = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
+    detail = said(problem.get("detail") or problem.get("title") or f"HTTP {status}")
     if status == 429:
         return _too_many(problem, detail, known, now)
     if 200 <= status < 300:
         if isinstance(body, dict):
             return "ok", ""
-        return "broken", "the server answered something that is not JSON: is base_url right, and no proxy in between?"
+        return "lost", (
+            "the server answered something that is not JSON, which may have been billed: is base_url right, and no "
+            "proxy in between?"
+        )
     if status == 401:
-        return "refused", "the token was not accepted (401): check the environment variable that token_env names"
+        return "refused", (
+            f"the token was not accepted (401: {detail}): check the environment variable that holds it (token_env); "
+            "with OAuth 1.0a check this machine's clock"
+        )
     if status == 402:
         return "money", f"the X account has no credits left (402: {detail}); buy credits, then run again to go on"
-    if status == 403 and str(problem.get("type", "")).endswith("not-authorized-for-resource"):
-        return "missing", detail
     if status == 403:
-        return "refused", f"X does not allow this request (403: {detail}); check the access level of the app"
-    if status == 404 and problem:
-        return "missing", detail
+        return _forbidden(problem, detail)
     if status == 404:
+        if problem:
+            return "missing", detail
         return "broken", "the server does not know the address (404, and not as X says it): is base_url right?"
     if 300 <= status < 400:
-        return "refused", f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
-    if status >= 500 or body is None:
+        return "invalid", f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
+    if status >= 500 or status == 408 or body is None:
         return "broken", f"the server is in trouble (HTTP {status}): is it X, and not a proxy in between?"
-    return "refused", f"X did not understand the request (HTTP {status}: {_reasons(problem) or detail})"
+    return "invalid", f"X did not understand the request (HTTP {status}: {_reasons(problem) or detail})"
+
+
+def _forbidden(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
+    about = str(problem.get("type", ""))
+    if about.endswith(RESOURCE):
+        return "missing", detail
+    if about.endswith("usage-capped"):
+        return _capped(problem, detail)
+    if about.endswith("/credits") or SPENT.search(f"{problem.get('title')} {problem.get('detail')}"):
+        return "money", (
+            f"X lets the account spend no more (403: {detail}); raise its spending limit or buy credits, then run "
+            "again to go on"
+        )
+    if about.endswith("unsupported-authentication"):
+        return "refused", (
+            f"this endpoint does not take this kind of token (403: {detail}); name one of the other kind: an app's "
+            "bearer token, or a user's of OAuth 1.0a"
+        )
+    if about.endswith("client-forbidden"):
+        return "refused", (
+            f"X does not let this app in (403: {detail}); attach the app to a project in X's developer console, or "
+            "check its access level"
+        )
+    return (
+        "refused",
+        f"X does not allow this request (403: {_reasons(problem) or detail}); check the access level of the app",
+    )
+
+
+def _capped(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
+    if problem.get("period") == "Daily":
+        return "month", f"the daily cap is reached ({detail}); run again tomorrow to go on"
+    return "month", f"the monthly cap is reached ({detail}); run again when the billing cycle has begun anew"
 
 
 def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: float) -> tuple[str, str]:
-    if str(problem.get("type", "")).endswith("usage-capped"):
-        if problem.get("period") != "Daily":
-            return "month", f"the monthly cap is reached ({detail}); run again when the billing cycle has begun anew"
-        if not any(limit.daily and limit.left == 0 and limit.resets >= now for limit in known):
-            return "month", f"the daily cap is reached ({detail}); run again tomorrow to go on"
     usable = [limit for limit in known if limit.left == 0 and limit.resets >= now]
-    if any(limit.daily for limit in usable):
+    daily = any(limit.daily for limit in usable)
+    capped = str(problem.get("type", "")).endswith("usage-capped") or problem.get("title") == "UsageCapExceeded"
+    if capped and not (daily and problem.get("period") == "Daily"):
+        return _capped(problem, detail)
+    if daily:
         return "day", "the 24-hour limit is reached (429)"
     if usable:
         return "window", "the server says that the window is used up (429)"
@@ -96,5 +139,11 @@ def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: 
 
 def _reasons(problem: Mapping[str, Any]) -> str:
     errors = problem.get("errors")
-    messages = [str(e.get("message", "")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
-    return "; ".join(message for message in messages if message)
+    messages = [said(e.get("message", "")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+    return "; ".join(message for message in messages if message)[:LONGEST]
+
+
+def said(words: Any) -> str:
+    """What a server told, on one line: nothing that moves a terminal's cursor, and no novel."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in str(words)[: 2 * LONGEST])
+    return " ".join(shown.split())[:LONGEST]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import Answer, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.reading import Reading
 from socialcrawl.sources.x.vocabulary import USER_FIELDS, Vocabulary
@@ -90,9 +90,10 @@ class XSource:
         by_id = accounts[picks[0].node].id is not None
         outcomes: dict[int, Outcome] = {}
         left = picks
-        # Whoever was not answered about is asked for once more: a reply that was stored before a restart may be that
-        # of fewer users, as an id learned in between moves a user from the names to the ids.
-        for part in range(2):
+        sent = part = 0
+        # Whoever was not answered about is asked for once more: a reply that was stored before a restart may be that of
+        # fewer users, as an id learned in between moves a user from the names to the ids. The database may hold some.
+        while left and sent < 2:
             names = [accounts[pick.node] for pick in left]
             listed = ",".join(str(who.id if by_id else who.username) for who in names)
             params = {"ids" if by_id else "usernames": listed}
@@ -100,9 +101,8 @@ class XSource:
             answer = reply.answer
             outcomes |= {p.n: Outcome(p.n, p.node, reply.at, missing=_why(p, reply, answer)) for p in left}
             told = answer.found.keys() | answer.missing.keys()
-            left = [pick for pick in left if reply.kind != "broken" and pick.node not in told]
-            if not left:
-                break
+            left = [pick for pick in left if reply.kind not in PUT_OFF and pick.node not in told]
+            sent, part = sent + (reply.kind != "held"), part + 1
         return outcomes
 
     def _names(self, key: tuple[int, int], endpoint: str, params: Mapping[str, str], count: int) -> Request:
@@ -111,7 +111,7 @@ class XSource:
 
 
 def _why(pick: Pick, reply: Reply, answer: Answer) -> str | None:
-    if reply.kind == "broken":
+    if reply.kind in PUT_OFF:
         return "temporary"
     if pick.node in answer.missing:
         return answer.missing[pick.node]

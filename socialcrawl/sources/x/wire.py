@@ -1,61 +1,38 @@
 """The wire to X: one tweepy client a credential. It sends, parses and classifies; it never raises and never waits."""
 
 import json
-import logging
-import re
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote
 
 import orjson
 import requests
 import tweepy
-from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Grant, Page, Reply, Request, Who
+from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.x import classify, parse
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, TIMELINE
+from socialcrawl.sources.x.transport import Session
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
-TWEEPY_HOST = "https://api.twitter.com"  # tweepy names it in its code; the adapter puts the real base URL in its place
 
-
-class Redirect(HTTPAdapter):
-    """A transport that carries every request to another base URL, with time-outs (tweepy sets none)."""
-
-    def __init__(self, base: str, timeout: tuple[float, float]) -> None:
-        self.base, self.timeout = urlsplit(base), timeout
-        self.latest = threading.local()  # each thread's last response, for errors that tweepy cannot read
-        super().__init__(pool_maxsize=32)
-
-    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        """The response from the other base URL."""
-        asked = urlsplit(str(request.url))
-        path = self.base.path.rstrip("/") + asked.path
-        request.url = urlunsplit((self.base.scheme, self.base.netloc, path, asked.query, ""))
-        kwargs["timeout"] = self.timeout
-        response = self.latest.response = super().send(request, *args, **kwargs)
-        return response
-
-
-def client(token: str, base: str, timeout: tuple[float, float] = (10.0, 30.0)) -> tweepy.Client:
-    """A tweepy client that speaks to `base`.
+def client(token: str | tuple[str, ...], base: str, timeout: tuple[float, float] = (10.0, 30.0)) -> tweepy.Client:
+    """A tweepy client that speaks to `base`, and whose token no log shows from now on.
 
     Args:
-        token: an app-only bearer token.
+        token: a bearer token, or OAuth 1.0a's consumer key, consumer secret, access token and access token secret.
         base: scheme and host, such as https://api.x.com or the URL of the mock.
         timeout: seconds to connect, and between two bytes of an answer.
     """
-    logging.getLogger("tweepy.client").addFilter(_without_token)  # at DEBUG tweepy logs the bearer token
-    made = tweepy.Client(token, return_type=requests.Response, wait_on_rate_limit=False)
-    made.session.mount(TWEEPY_HOST, Redirect(base, timeout))
-    made.session.trust_env = not is_loopback(base)  # no proxy stands between this machine and itself
-    made.session.max_redirects = 0  # the token goes where the campaign says, and nowhere else
+    for text in (token,) if isinstance(token, str) else token:
+        conceal(text)
+    given = (token,) if isinstance(token, str) else (None, *token)
+    made = tweepy.Client(*given, return_type=requests.Response, wait_on_rate_limit=False)
+    made.session = Session(base, timeout)
     return made
 
 
@@ -81,28 +58,36 @@ class XWire:
 
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
-        request = grant.request
+        reply, body = self.ask(grant)
+        return self._read(grant.request, reply, body) if reply.kind in ("ok", "missing") else reply
+
+    def ask(self, grant: Grant) -> tuple[Reply, Any]:
+        """The reply to one request without rows, and its decoded JSON; None where it is none.
+
+        Its `cost` is that of the request itself, its dearest price where it was sent and nothing usable came back.
+        """
+        request, made = grant.request, self.clients[grant.credential]
         try:
-            response = _get(self.clients[grant.credential], request)
-        except requests.Timeout:
-            return Reply("broken", self.now(), why="the server did not answer in time: is it up, is timeout too short?")
+            response = _get(made, request)
         except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+            if made.session.sent:
+                return Reply("lost", self.now(), cost=request.most, why=_lost(error)), None
             why = f"the connection failed ({type(error).__name__}): is the network up, and base_url right?"
-            return Reply("broken", self.now(), why=why)
-        at = self.now()
+            return Reply("broken", self.now(), why=why), None
+        at, status = self.now(), response.status_code
         body = _decoded(response.content)
         known, date = classify.limits(response.headers), classify.date(response.headers)
-        if date is None and response.status_code == 429:
+        if date is None and status == 429:
             date = at  # without the server's clock, the reset is read by ours
-        kind, why = classify.kind(response.status_code, body, known, at if date is None else date)
-        reply = Reply(kind, at, status=response.status_code, date=date, limits=known, why=why)
-        return self._read(request, reply, body) if kind in ("ok", "missing") else reply
+        kind, why = classify.kind(status, body, known, at if date is None else date)
+        cost = {"ok": self.policy.fee(request.endpoint), "lost": request.most}.get(kind, 0)
+        return Reply(kind, at, cost=cost, status=status, date=date, limits=known, why=redacted(why)), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows, cursor and cost."""
         if bare.kind == "missing" and not _of_user(request, body):
-            why = f"the server does not know this endpoint (404: {bare.why}): is base_url right?"
-            return Reply("refused", bare.at, status=bare.status, date=bare.date, limits=bare.limits, why=why)
+            why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
+            return replace(bare, kind="invalid", why=why)
         try:
             page = self._page(request, body if bare.kind == "ok" else {"errors": _gone(request, body)})
             cursor = parse.cursor(body)
@@ -111,21 +96,22 @@ class XWire:
                 f"X did not send the fields that were asked for ({', '.join(error.args[0])}): it may no longer speak "
                 f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
             )
-            return Reply("refused", bare.at, status=bare.status, date=bare.date, limits=bare.limits, why=why)
+            return replace(bare, kind="invalid", cost=bare.cost + self._price(*_returned(body)), why=why)
         except (KeyError, TypeError, AttributeError) as error:
-            why = f"the server's JSON is not what X sends ({type(error).__name__}: {error})"
-            return Reply("broken", bare.at, status=bare.status, date=bare.date, limits=bare.limits, why=why)
+            why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
+            return replace(bare, kind="lost", cost=request.most, why=redacted(why))
         nothing = not page.posts and not page.accounts and bool(page.missing)
-        return Reply(
-            "missing" if nothing else "ok",
-            bare.at,
+        return replace(
+            bare,
+            kind="missing" if nothing else "ok",
             rows=page,
             cursor=cursor,
-            cost=self.policy.price("post", len(page.posts)) + self.policy.price("user", len(page.accounts)),
-            status=bare.status,
-            date=bare.date,
-            limits=bare.limits,
+            cost=bare.cost + self._price(len(page.posts), len(page.accounts)),
+            why="",
         )
+
+    def _price(self, posts: int, users: int) -> int:
+        return self.policy.price("post", posts) + self.policy.price("user", users)
 
     def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):
@@ -139,21 +125,31 @@ class XWire:
 
 def _get(made: tweepy.Client, request: Request) -> requests.Response:
     params = dict(request.params)
-    route = request.endpoint.replace(":id", params.pop("id", ""))
-    latest = made.session.get_adapter(TWEEPY_HOST).latest
-    latest.response = None
+    route = request.endpoint.replace(":id", quote(params.pop("id", ""), safe=""))
+    made.session.forget()
     try:
-        answer: requests.Response = made.request("GET", route, params=params)
+        answer: requests.Response = made.request("GET", route, params=params, user_auth=made.bearer_token is None)
     except requests.RequestException:
         raise
     except tweepy.HTTPException as error:
         answer = error.response
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         # tweepy trusts the body and the reset of an error to have their usual shape; the response is there all the same
-        if latest.response is None:
+        if made.session.response is None:
             raise
-        answer = latest.response
+        answer = made.session.response
     return answer
+
+
+def _lost(error: Exception) -> str:
+    # requests says a time-out in the middle of a body in another way than one before it
+    timed_out = isinstance(error, requests.Timeout) or "timed out" in str(error)
+    if timed_out:
+        return "the server did not answer in time, and may have billed the request: is it up, is timeout too short?"
+    return (
+        f"the connection failed after the request was sent ({type(error).__name__}), which may have been billed: is "
+        "the network up, and base_url right?"
+    )
 
 
 def _decoded(content: bytes) -> Any:
@@ -170,8 +166,8 @@ def _decoded(content: bytes) -> Any:
 
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
     """Whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
-    said = str(problem.get("type", "")).endswith(("resource-not-found", "not-authorized-for-resource"))
-    return said and request.endpoint in (TIMELINE, BY_ID, BY_NAME)
+    about_one = str(problem.get("type", "")).endswith(classify.RESOURCE)
+    return about_one and request.endpoint in (TIMELINE, BY_ID, BY_NAME)
 
 
 def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -184,6 +180,8 @@ def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any
     ]
 
 
-def _without_token(record: logging.LogRecord) -> bool:
-    record.msg = re.sub(r"Bearer [^'\"\s]+", "Bearer (kept secret)", str(record.msg))
-    return True
+def _returned(body: Mapping[str, Any]) -> tuple[int, int]:
+    """The posts and users of an answer whose fields are not those that were asked for: it was billed all the same."""
+    includes = body.get("includes")
+    users = includes.get("users") if isinstance(includes, dict) else None
+    return len(body["data"]), len(users) if isinstance(users, list) else 0

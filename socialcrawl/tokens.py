@@ -1,0 +1,110 @@
+"""One process at a time uses a token on a server: two would spend the same windows without knowing of each other.
+
+The locks lie in the user's state folder, as campaigns with one token may lie anywhere. Their names are keyed hashes:
+nothing of a token can be read from them, nor tried against them without the key beside them.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.store.lease import Lock
+
+if sys.platform != "win32":  # there, two processes with one token are not noticed
+    import fcntl
+
+KEY_BYTES = 32
+PORTS = {"http": 80, "https": 443}
+REMEDY = "let XDG_STATE_HOME name a folder that can be written"
+
+
+class TokenLease:
+    """The right to use a token on a server, held until `release` or the end of the process.
+
+    Args:
+        base: the address of the server; what follows host and port is of no account.
+        token: a bearer token, or the four secrets of OAuth 1.0a.
+        name: that of the credential, for people.
+
+    Raises:
+        StoreError: another process uses it, or the state folder cannot be used.
+    """
+
+    def __init__(self, base: str, token: str | tuple[str, ...], name: str) -> None:
+        self._lock: Lock | None = None
+        if sys.platform != "win32":
+            folder, host = state_folder(), _host(base)
+            busy = (
+                f"Another process uses the token of the credential {name!r} on {host}, and its rate limits: wait for "
+                "it, stop it, or use another token."
+            )
+            self._lock = Lock(folder / f"{_hash(_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
+
+    def release(self) -> None:
+        """Let go; the lock's file goes too."""
+        if self._lock is not None:
+            self._lock.release()
+
+
+def distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
+    """A check that no token has two names: each would be thought to have rate limits of its own.
+
+    Raises:
+        SettingsError: one has.
+    """
+    first: dict[str | tuple[str, ...], str] = {}
+    for name, token in tokens.items():
+        if first.setdefault(token, name) != name:
+            raise SettingsError(
+                f"The credentials {first[token]!r} and {name!r} are the same token under two names: remove one of them."
+            )
+
+
+def state_folder() -> Path:
+    """The folder of what this program remembers beside databases; made, for this user only, if it is not there.
+
+    It is $XDG_STATE_HOME/socialcrawl, or ~/.local/state/socialcrawl where that is not set or not absolute.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    root = Path(os.environ.get("XDG_STATE_HOME", ""))
+    try:
+        folder = (root if root.is_absolute() else Path.home() / ".local" / "state") / "socialcrawl"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError, ValueError) as error:  # there may be no home
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"The folder for state cannot be made ({reason}): {REMEDY}.") from error
+    return folder
+
+
+def _host(base: str) -> str:
+    parts = urlsplit(base)
+    return f"{parts.hostname}:{parts.port or PORTS.get(parts.scheme, 0)}"
+
+
+def _hash(key: bytes, host: str, token: str | tuple[str, ...]) -> str:
+    parts = (token,) if isinstance(token, str) else token
+    return blake2b("\0".join((host, *parts)).encode(), key=key, digest_size=16).hexdigest()
+
+
+def _key(path: Path) -> bytes:
+    """The random key of this user. Only who holds the lock writes it, so that nobody reads half or another."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            key = os.pread(file, KEY_BYTES, 0)
+            if len(key) < KEY_BYTES:
+                key = os.urandom(KEY_BYTES)
+                os.pwrite(file, key, 0)
+                os.fsync(file)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise StoreError(f"The file {path} cannot be used ({error.strerror}): {REMEDY}.") from error
+    return key
