@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from tiny import close, stored
+from tiny import BEGIN, SETTINGS, close, stored
 
 from socialcrawl.model import AccountRow, Grant, Mention, Page, PostRow, Reply, Request, Who
+from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
 from socialcrawl.store.memory import MemoryStore
 from socialcrawl.store.sql import SqlStore
@@ -24,28 +25,49 @@ def _empty() -> Path:
 
 
 @contextmanager
-def a_store(kind):
+def a_store(kind, tariff=None):
     """An empty store: "memory" or "sql"."""
     if kind == "memory":
-        yield MemoryStore()
+        yield MemoryStore(tariff)
         return
     with tempfile.TemporaryDirectory() as folder:
         made = stored(Path(shutil.copy(_empty(), folder)))
         try:
-            yield made
+            yield SqlStore(made.connection, made.campaign, "x", tariff)
         finally:
             close(made)
 
 
 def reopened(store):
     """The store as a new process finds it."""
-    return SqlStore(store.connection, store.campaign, "x") if isinstance(store, SqlStore) else store
+    return SqlStore(store.connection, store.campaign, "x", store.tariff) if isinstance(store, SqlStore) else store
 
 
-def save(store, page, n=0, at=AT, kind="ok", **more):
-    grant = Grant(Request((n, 0), "/2/users/:id/tweets", {"id": "1"}, 100, 50_000), "main", at - 0.5)
+def beside(store, name="second", tariff=None, reuse=None):
+    """The store of the campaign `name` in the same database."""
+    number = campaign(store.connection, SETTINGS | {"name": name}, {}, BEGIN)
+    return SqlStore(store.connection, number, "x", tariff, reuse=reuse)
+
+
+def timeline(n=0, part=0, key="1", cursor=None):
+    params = {"id": key} | ({"pagination_token": cursor} if cursor else {})
+    return Request((n, part), "/2/users/:id/tweets", params, 100, 50_000)
+
+
+def save(store, page, n=0, at=AT, kind="ok", *, asked=None, credential="main", took=0.5, **more):
+    grant = Grant(asked or timeline(n), credential, at - took)
     store.reserve(grant)
     return store.save(grant, Reply(kind, at, page, **more))
+
+
+def rows(store, sql):
+    with store.connection.begin():
+        return store.connection.exec_driver_sql(sql).all()
+
+
+def one(store, sql):
+    ((value,),) = rows(store, sql)
+    return value
 
 
 def profile(key, username, **more):

@@ -187,7 +187,7 @@ def test_a_wheel_brings_its_migrations_and_its_config(tmp_path):
         archive.extractall(tmp_path / "site")
     code = (
         "import socialcrawl; from pathlib import Path; from socialcrawl.store.database import connect; "
-        "from socialcrawl.settings import policy; from socialcrawl.apps.begin import begin; "
+        "from socialcrawl.policies import policy; from socialcrawl.apps.begin import begin; "
         "print(socialcrawl.__file__); connect(Path('a.db')); policy('x'); begin(Path('c.toml'), ['word'])"
     )
     elsewhere = tmp_path / "elsewhere"

@@ -3,15 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from socialcrawl.model import USEFUL, AccountRow, Answer, Grant, Node, Outcome, Page, Reply, Who, iso
+from socialcrawl.limits.policy import Tariff
+from socialcrawl.model import USEFUL, AccountRow, Answer, Grant, Node, Outcome, Page, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.store import answers
+from socialcrawl.store.charges import MemoryCharges, bill
 
 
 class MemoryStore:
-    """What one campaign remembers, in lists and dictionaries; the same contract as the SQL store."""
+    """What one campaign remembers, in lists and dictionaries; the same contract as the SQL store.
 
-    def __init__(self) -> None:
+    Args:
+        tariff: the prices of what is billed once a UTC day; None where every reading is billed.
+    """
+
+    def __init__(self, tariff: Tariff | None = None) -> None:
+        self.tariff, self._charges = tariff, MemoryCharges()
         self._accounts = _Accounts()
         self._open: Batch = ()
         self._history: list[tuple[Batch, Sequence[Outcome]]] = []
@@ -40,12 +47,17 @@ class MemoryStore:
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
         if isinstance(reply.rows, Page):
-            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at)))
+            billed = bill(grant, reply, reply.rows, self.tariff, self._charges)
+            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at)), cost=billed.cost)
         place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
         self._ledger[place] = (grant, reply)
         if reply.kind in USEFUL:
             self._replies[grant.request.key] = reply
         return reply
+
+    def held(self, request: Request, now: float) -> Reply | None:
+        """See `protocols.Store.held`: always None, as the laboratory, which lives here, buys nothing."""
+        return None
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
         """See `protocols.Store.replies`."""
@@ -70,7 +82,8 @@ class MemoryStore:
 
     def _keep(self, page: Page, now: str) -> Answer:
         same = self._accounts.profiles(page.accounts, now)
-        return answers.answer(page, self._accounts.number(answers.everyone(page)), same)
+        numbers = self._accounts.number(answers.everyone(page))
+        return answers.answer(page, numbers, same, answers.mentioned(page, numbers))
 
 
 class _Accounts:

@@ -6,7 +6,7 @@ mention without id) is taken over by the first id that comes with that name. A n
 that was seen with it last; the database says which, the memory only repeats it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, func, literal_column, select
 
@@ -81,8 +81,13 @@ class Nodes:
             by_handle[handle] = node
             self._by_handle.pop(handle, None)
             self._nameless.discard(node)
-        claims = [(handle, claim) for handle, claim, key in self._names.rows(list(by_handle)) if key is None]
+        claims = self.claims(by_handle)
         self._profile.run(changed)
+        return claims
+
+    def claims(self, by_handle: Mapping[str, int]) -> dict[int, str]:
+        """The accounts known only by a name that is another's, as {node: "same-as:<node>"}; `by_handle` says whose."""
+        claims = [(handle, claim) for handle, claim, key in self._names.rows(list(by_handle)) if key is None]
         return {claim: f"same-as:{by_handle[handle]}" for handle, claim in claims if claim != by_handle[handle]}
 
     def _of(self, who: Who) -> int:

@@ -14,6 +14,11 @@ from socialcrawl.store import answers
 from socialcrawl.store.tables import link, outcome, request
 from socialcrawl.store.tables import pick as pick_table
 
+LEDGER = (
+    "n", "part", "endpoint", "credential", "items", "most", "sent_at", "arrived_at", "kind", "status", "posts", "cost",
+    "cursor", "headers",
+)  # fmt: skip
+
 
 def pick(row: Row[Any]) -> Pick:
     """The pick of a row of table `pick`."""
@@ -38,9 +43,11 @@ def reply(row: Row[Any]) -> Reply:
 
 
 def ledger(connection: Connection, campaign: int) -> Iterator[tuple[Grant, Reply | None]]:
-    """Every request of a campaign, oldest first, with its reply if it was settled."""
-    rows = connection.execute(select(request).where(request.c.campaign == campaign).order_by(request.c.id))
-    for row in rows:
+    """Every request of a campaign that was to be sent, oldest first, with its reply if it was settled."""
+    sent = select(*(request.c[name] for name in LEDGER)).where(
+        request.c.campaign == campaign, request.c.kind.is_distinct_from("held")
+    )
+    for row in connection.execute(sent.order_by(request.c.id)):
         asked = Request((row.n, row.part), row.endpoint, {}, row.items, row.most)
         yield Grant(asked, row.credential, unix(row.sent_at)), reply(row) if row.arrived_at else None
 

@@ -7,11 +7,15 @@ from dataclasses import replace
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DatabaseError
 
-from socialcrawl.model import Answer, Grant, Node, Outcome, Page, Reply, Who, iso
+from socialcrawl.limits.policy import Tariff
+from socialcrawl.model import Grant, Node, Outcome, Page, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.store import answers, reading
+from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.charges import bill
 from socialcrawl.store.database import told
+from socialcrawl.store.held import Held, Reuse
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.tables import account, outcome, pick, request
 from socialcrawl.store.writes import Writes
@@ -24,12 +28,26 @@ class SqlStore:
         connection: from `database.connect`; used by one thread.
         campaign: campaign.id.
         platform: the platform of its accounts.
+        tariff: the prices of what is billed once a UTC day; None where every reading is billed.
+        reuse: which answers of this database are taken again; None: none.
+        server: the address that is asked: a mock and the platform itself do not answer for each other.
     """
 
-    def __init__(self, connection: Connection, campaign: int, platform: str) -> None:
-        self.connection, self.campaign = connection, campaign
-        self._write = Writes(connection, campaign)
+    def __init__(
+        self,
+        connection: Connection,
+        campaign: int,
+        platform: str,
+        tariff: Tariff | None = None,
+        *,
+        reuse: Reuse | None = None,
+        server: str = "",
+    ) -> None:
+        self.connection, self.campaign, self.tariff = connection, campaign, tariff
+        self._write = Writes(connection, campaign, platform, server)
         self._nodes = Nodes(connection, platform)
+        self._charges = SqlCharges(connection)
+        self._held = Held(connection, self._write, self._nodes, reuse) if reuse and reuse.hours > 0 else None
         columns = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, columns.where(among(account.c.node)))
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
@@ -65,10 +83,18 @@ class SqlStore:
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
         with self._transaction():
-            if isinstance(reply.rows, Page):
-                reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at)))
-            self._write.settlement(self._sent[grant.request.key], reply)
-        return reply
+            number = self._sent[grant.request.key]
+            if not isinstance(reply.rows, Page):
+                self._write.settlement(number, reply)
+                return reply
+            return self._keep(number, grant, reply, reply.rows)
+
+    def held(self, request: Request, now: float) -> Reply | None:
+        """See `protocols.Store.held`."""
+        if self._held is None:
+            return None
+        with self._transaction():
+            return self._held.reply(request, now)
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
         """See `protocols.Store.replies`."""
@@ -109,11 +135,19 @@ class SqlStore:
         with self._transaction():
             yield from reading.ledger(self.connection, self.campaign)
 
-    def _keep(self, page: Page, now: str) -> Answer:
+    def _keep(self, number: int, grant: Grant, reply: Reply, page: Page) -> Reply:
+        now = iso(reply.at)
         same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answers.everyone(page), now)
-        self._write.page(page, numbers, now)
-        return answers.answer(page, numbers, same)
+        pairs = answers.mentioned(page, numbers)
+        self._write.page(page, numbers, pairs, now)
+        kept = answers.answer(page, numbers, same, pairs)
+        billed = bill(grant, reply, page, self.tariff, self._charges)
+        reply = replace(reply, rows=kept, cost=billed.cost)
+        # A look-up needs no note: what it told of each user is in the user's own row.
+        noted = reply.kind == "ok" and bool(page.posts or not page.accounts)
+        self._write.settlement(number, reply, billed, page, answers.nodes(pairs, kept) if noted else None)
+        return reply
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

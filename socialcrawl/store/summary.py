@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from socialcrawl.errors import StoreError
+from socialcrawl.model import MILLS_PER_DOLLAR
 
 # Ties in value go to the earlier pick, as everywhere.
 TOP = """
@@ -23,7 +24,7 @@ where o.campaign = :campaign and p.act in ('seed', 'expand') order by o.n
 """
 REQUESTS = """
 select endpoint, coalesce(kind, 'lost') as kind, coalesce(status, 0) as status, count(*) as requests
-from request where campaign = :campaign group by 1, 2, 3 order by 1, 2, 3
+from request where campaign = :campaign and coalesce(kind, '') <> 'held' group by 1, 2, 3 order by 1, 2, 3
 """
 MISSING = """
 select missing, count(*) from outcome
@@ -36,8 +37,15 @@ select count(*) from (
     (select n from pick where campaign = :campaign and act in ('seed', 'expand')))
 """
 TOTALS = """
-select count(*), coalesce(sum(posts), 0), coalesce(sum(coalesce(cost, most)), 0), min(sent_at), max(arrived_at)
+select count(*) filter (where coalesce(kind, '') <> 'held'),
+  coalesce(sum(posts) filter (where coalesce(kind, '') <> 'held'), 0), coalesce(sum(coalesce(cost, most)), 0),
+  min(sent_at), max(arrived_at), count(*) filter (where kind = 'held')
 from request where campaign = :campaign
+"""
+# A request without a reply counts as spent, on the day on which it was sent.
+BILLED = """
+select substr(coalesce(arrived_at, sent_at), 1, 10), sum(coalesce(new_posts, posts, 0)), sum(coalesce(cost, most))
+from request where campaign = :campaign and coalesce(kind, '') <> 'held' group by 1 order by 1
 """
 
 BASE_URL = "select json_extract(settings, '$.source.base_url') from campaign where id = :campaign"
@@ -51,7 +59,9 @@ class Summary:
     `base_url` is the server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the
     values beta of the seeds and of the steps after them, in order (float64). `posts` counts posts read (a post read
     twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by the price
-    table, `began` and `ended` are ISO 8601.
+    table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were not asked for
+    again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts billed, dollars
+    for everything); posts where each is billed once a day, else posts read.
     """
 
     name: str
@@ -68,6 +78,8 @@ class Summary:
     cost: int
     began: str | None
     ended: str | None
+    reused: int
+    billed_posts: list[tuple[str, int, float]]
 
     @property
     def relevance(self) -> float:
@@ -100,7 +112,8 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
     number, title = chosen[-1]
     with connection.begin():
         values = _rows(connection, VALUES, number)
-        sent, posts, cost, began, ended = _rows(connection, TOTALS, number)[0]
+        sent, posts, cost, began, ended, reused = _rows(connection, TOTALS, number)[0]
+        billed = _rows(connection, BILLED, number)
         return Summary(
             name=title,
             base_url=_rows(connection, BASE_URL, number)[0][0] or "",
@@ -116,6 +129,8 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
             cost=int(cost),
             began=began,
             ended=ended,
+            reused=reused,
+            billed_posts=[(day, new, mills / MILLS_PER_DOLLAR) for day, new, mills in billed],
         )
 
 

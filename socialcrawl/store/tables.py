@@ -167,13 +167,37 @@ request = Table(
     Column("most", Integer, nullable=False, comment="most it could cost, in mills"),
     Column("sent_at", Text, nullable=False, comment="when it was reserved, just before it left"),
     Column("arrived_at", Text, comment="when the reply arrived; NULL: never, it counts as spent"),
-    Column("kind", String(8), comment="ok, missing, window, day, month, money, backoff, refused or broken"),
+    Column(
+        "kind",
+        String(8),
+        comment="ok, missing, window, day, month, money, backoff, refused, invalid, broken, lost or held",
+    ),
     Column("status", Integer, comment="HTTP status; 0 without an answer"),
     Column("posts", Integer, comment="posts returned"),
     Column("cost", Integer, comment="price by the price table, in mills"),
     Column("cursor", Text, comment="where the next page begins"),
     Column("headers", Text, comment="JSON: the server's clock and rate limits, from the headers"),
     Column("answer", Text, comment="JSON: what the open batch goes on from; emptied when it is finished"),
+    Column("digest", Text, index=True, comment="hash of platform, endpoint, params"),
+    Column("new_posts", Integer, comment="posts billed: those new to the UTC day"),
+    Column("new_users", Integer, comment="users billed: those new to the UTC day"),
+    Column("post_ids", Text, comment="JSON list of the ids of the posts returned, in order"),
+    Column(
+        "nodes",
+        Text,
+        comment="JSON: [place of a post, account.node mentioned, ...], nodes answered about, [node, why missing]",
+    ),
     Index(None, "campaign", "n", "part"),
     comment="the ledger: one row a request, reserved before it is sent",
+)
+
+charge = Table(
+    "charge",
+    metadata,
+    Column("day", String(10), primary_key=True, comment="UTC day of the server, as 2026-01-31"),
+    Column("credential", Text, primary_key=True, comment="name of the token, never the token"),
+    Column("kind", String(4), primary_key=True, comment="post or user"),
+    Column("resource", Text, primary_key=True, comment="the platform's own id of the post or user"),
+    comment="resources billed on a day: a day bills each once; rows older than yesterday are removed",
+    sqlite_with_rowid=False,
 )

@@ -1,17 +1,20 @@
 """The statements that write, compiled once for a connection. They begin no transaction: `sql.py` does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Insert, bindparam, update
+from sqlalchemy import ColumnElement, Connection, Insert, bindparam, func, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Reply, Who, iso
+from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Bulk, inserting, updating
+from socialcrawl.store.charges import Bill
 from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request
 
 METRICS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views", "metrics_at")
@@ -21,15 +24,19 @@ HIT = ("campaign", "post", "occurrences")
 PICK = ("campaign", "n", "batch", "node", "act", "score", "features")
 OUTCOME = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "missing")
 LINK = ("campaign", "n", "position", "node", "alpha")
-RESERVATION = ("campaign", "n", "part", "endpoint", "params", "credential", "items", "most", "sent_at")
-SETTLEMENT = ("arrived_at", "kind", "status", "posts", "cost", "cursor", "headers", "answer")
+RESERVATION = ("campaign", "n", "part", "endpoint", "params", "credential", "items", "most", "sent_at", "digest")
+SETTLEMENT = (
+    "arrived_at", "kind", "status", "posts", "cost", "cursor", "headers", "answer", "new_posts", "new_users",
+    "post_ids", "nodes",
+)  # fmt: skip
+UNBILLED = Bill(0)
 
 
 class Writes:
-    """Every INSERT and UPDATE of a campaign."""
+    """Every INSERT and UPDATE of a campaign, on a platform."""
 
-    def __init__(self, connection: Connection, campaign: int) -> None:
-        self.campaign = campaign
+    def __init__(self, connection: Connection, campaign: int, platform: str, server: str = "") -> None:
+        self.campaign, self.platform, self.server = campaign, platform, server
         self._pick = Bulk(connection, inserting(pick, PICK), PICK)
         self._outcome = Bulk(connection, inserting(outcome, OUTCOME), OUTCOME)
         self._link = Bulk(connection, inserting(link, LINK), LINK)
@@ -37,6 +44,8 @@ class Writes:
         self._mention = Bulk(connection, _ignoring(mention, MENTION), MENTION)
         self._hit = Bulk(connection, _ignoring(hit, HIT), HIT)
         self._reserve = Bulk(connection, inserting(request, RESERVATION).returning(request.c.id), RESERVATION)
+        both = (*RESERVATION, *SETTLEMENT)
+        self._told = Bulk(connection, inserting(request, both), both)
         self._settle = Bulk(connection, updating(request, SETTLEMENT, "id"), (*SETTLEMENT, "the_key"))
         opened = update(request).where(
             request.c.campaign == bindparam("the_campaign"), request.c.n.between(bindparam("low"), bindparam("high"))
@@ -50,46 +59,37 @@ class Writes:
 
     def reservation(self, grant: Grant) -> int:
         """Write a request that is about to leave; its request.id."""
-        asked = grant.request
-        row = (
-            self.campaign,
-            *asked.key,
-            asked.endpoint,
-            orjson.dumps(asked.params).decode(),
-            grant.credential,
-            asked.items,
-            asked.most,
-            iso(grant.at),
-        )
-        return int(self._reserve.one(row).scalar_one())
+        return int(self._reserve.one(self._reservation(grant)).scalar_one())
 
-    def settlement(self, request_id: int, reply: Reply) -> None:
-        """Write what came back for a request."""
-        kept = reply.answer
-        answer = answers.packed(kept) if reply.kind in USEFUL else None
-        self._settle.one(
-            (
-                iso(reply.at),
-                reply.kind,
-                reply.status,
-                kept.posts,
-                reply.cost,
-                reply.cursor,
-                answers.headers(reply),
-                answer,
-                request_id,
-            )
-        )
+    def digest(self, asked: Request) -> str:
+        """The hash by which equal questions to one server are found: 32 hexadecimal digits."""
+        question = [self.platform, self.server, asked.endpoint, asked.params]
+        return blake2b(orjson.dumps(question, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
 
-    def page(self, page: Page, numbers: Mapping[Who, int], now: str) -> None:
-        """Write posts, mentions and hits. A post that is already held keeps its text, its counts are renewed."""
+    def settlement(
+        self, request_id: int, reply: Reply, bill: Bill = UNBILLED, page: Page | None = None, nodes: str | None = None
+    ) -> None:
+        """Write what came back for a request: its bill, and its page with whom that speaks of (`answers.nodes`)."""
+        post_ids = orjson.dumps([row.id for row in page.posts]).decode() if page and page.posts else None
+        self._settle.one((*_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
+
+    def told(self, asked: Request, reply: Reply) -> None:
+        """Write a request that was answered without being sent."""
+        grant = Grant(replace(asked, items=0, most=0), "", reply.at)
+        self._told.one((*self._reservation(grant), *_settlement(reply), 0, 0, None, None))
+
+    def page(self, page: Page, numbers: Mapping[Who, int], pairs: answers.Mentioned, now: str) -> None:
+        """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed."""
         if not page.posts:
             return
         authors = {row.author: numbers[Who(row.author, None)] for row in page.posts}
         self._post.run([(row[0], authors[row[1]], *row[2:], now, now) for row in page.posts])
-        self._mention.run(answers.mention_rows(page, numbers))
-        hits = zip(page.posts, page.hits, strict=True)
-        self._hit.run([(self.campaign, row.id, count) for row, count in hits if count])
+        self._mention.run([(page.posts[place].id, node, kind) for (place, node), kind in pairs.items()])
+        self.hits(zip((row.id for row in page.posts), page.hits, strict=True))
+
+    def hits(self, counts: Iterable[tuple[str, int]]) -> None:
+        """Write which posts match the topic, from (post id, occurrences)."""
+        self._hit.run([(self.campaign, key, count) for key, count in counts if count])
 
     def outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Write what the picks of a batch found, and their links."""
@@ -106,6 +106,27 @@ class Writes:
         """Let go of the answers that a finished batch went on from."""
         self._empty.one((None, self.campaign, batch[0].n, batch[-1].n))
 
+    def _reservation(self, grant: Grant) -> tuple[Any, ...]:
+        asked = grant.request
+        return (
+            self.campaign,
+            *asked.key,
+            asked.endpoint,
+            orjson.dumps(asked.params).decode(),
+            grant.credential,
+            asked.items,
+            asked.most,
+            iso(grant.at),
+            self.digest(asked),
+        )
+
+
+def _settlement(reply: Reply) -> tuple[Any, ...]:
+    kept = reply.answer
+    answer = answers.packed(kept) if reply.kind in USEFUL else None
+    headers = answers.headers(reply)
+    return iso(reply.at), reply.kind, reply.status, kept.posts, reply.cost, reply.cursor, headers, answer
+
 
 def _features(x: tuple[float, ...]) -> str | None:
     return orjson.dumps(dict(zip(COLUMNS, x, strict=True))).decode() if x else None
@@ -113,7 +134,8 @@ def _features(x: tuple[float, ...]) -> str | None:
 
 def _posts() -> Insert:
     statement = upsert(post).values({name: bindparam(name) for name in POST})
-    renewed = {name: statement.excluded[name] for name in METRICS}
+    renewed: dict[str, ColumnElement[Any]] = {name: statement.excluded[name] for name in METRICS}
+    renewed["original"] = func.coalesce(post.c.original, statement.excluded.original)
     return statement.on_conflict_do_update(index_elements=[post.c.id], set_=renewed)
 
 

@@ -1,0 +1,71 @@
+"""A database as it is: looked at without being made, brought up to date or changed."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, NullPool, create_engine, inspect, text
+from sqlalchemy.exc import DatabaseError
+
+from socialcrawl.errors import StoreError
+from socialcrawl.store.database import alembic_config, told
+
+CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
+
+
+@contextmanager
+def looked_at(path: Path) -> Iterator[Connection]:
+    """A connection that can only read the database at `path`, which has to be there.
+
+    Raises:
+        StoreError: it cannot be read, or is no database.
+    """
+    address = f"file:{quote(str(path.resolve()))}?mode=ro"
+    made = create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=NullPool)
+    try:
+        with made.connect() as connection:
+            yield connection
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        raise told(error, path) from error
+    finally:
+        made.dispose()
+
+
+def schema(connection: Connection) -> str:
+    """The schema of a database: CURRENT, OLDER, NEWER than this program's, EMPTY, or FOREIGN: another program's."""
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415  (a third of a second)
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    with connection.begin():
+        revision = MigrationContext.configure(connection).get_current_revision()
+        tables = set(inspect(connection).get_table_names())
+    known = [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
+    if revision is None:
+        return FOREIGN if tables - {"alembic_version"} else EMPTY
+    return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
+
+
+def usable(connection: Connection, path: Path) -> bool:
+    """Whether there is anything of ours to be read; False for a file without tables.
+
+    Raises:
+        StoreError: the database is another program's, or a newer socialcrawl's.
+    """
+    state = schema(connection)
+    if state == FOREIGN:
+        raise StoreError(f"{path} belongs to another program: name another database. Nothing was changed.")
+    if state == NEWER:
+        raise StoreError(
+            f"{path} was written by a newer socialcrawl than this one: install the newer version, or name another "
+            "database. Nothing was changed."
+        )
+    return state != EMPTY
+
+
+def faults(connection: Connection) -> list[str]:
+    """What SQLite finds wrong with a database, the first few faults; none, if it is sound."""
+    with connection.begin():
+        rows = connection.execute(text("pragma quick_check(5)")).scalars().all()
+    return [row for row in rows if row != "ok"]

@@ -1,0 +1,123 @@
+"""Answers that the database has: the same question asked a short while ago, by any campaign, is not paid for again.
+
+Only what the platform itself answered counts, never a reply that was held: a chain of those would make an answer
+younger than it is. The answer is made anew for the campaign that asks, whose topic may be another.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Column, Connection, Select, literal_column, select
+
+from socialcrawl.model import Answer, Reply, Request, Who, iso
+from socialcrawl.store import answers
+from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.nodes import Nodes
+from socialcrawl.store.tables import account, post, request
+from socialcrawl.store.writes import Writes
+
+LOOK_UPS = {"/2/users": "ids", "/2/users/by": "usernames"}  # endpoints of profiles, and the parameter that names them
+HOUR = 3600.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """Which answers are taken again: those of the last `hours`; 0 for none.
+
+    `count` counts this campaign's topic in a text; `keep` says that every post has to have its original JSON.
+    """
+
+    hours: float
+    count: Callable[[str], int]
+    keep: bool = False
+
+
+class Held:
+    """The answers of a database for one campaign. Called inside a transaction.
+
+    Args:
+        connection: the database.
+        writes: those of the campaign.
+        nodes: the accounts of its platform.
+        reuse: which answers to take.
+    """
+
+    def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse) -> None:
+        self.reuse, self._write, self._nodes = reuse, writes, nodes
+        asked = (request.c.id, request.c.campaign, request.c.n, request.c.kind, request.c.arrived_at)
+        self._asked = Lookup(connection, select(*asked).where(among(request.c.digest)))
+        came = (request.c.cursor, request.c.post_ids, request.c.nodes)
+        self._came = Lookup(connection, select(*came).where(among(request.c.id)))
+        texts = select(post.c.id, post.c.text).where(among(post.c.id))
+        self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
+        who = select(account.c.node, account.c.platform_id, account.c.username)
+        self._who = Lookup(connection, who.where(among(account.c.node)))
+        self._by_id = Lookup(connection, _profiles(writes.platform, account.c.platform_id))
+        self._by_name = Lookup(connection, _profiles(writes.platform, account.c.handle))
+
+    def reply(self, asked: Request, now: float) -> Reply | None:
+        """See `protocols.Store.held`."""
+        since = iso(max(0.0, now - self.reuse.hours * HOUR))
+        known = self._asked.rows([self._write.digest(asked)])
+        if any(row.kind == "held" and (row.campaign, row.n) == (self._write.campaign, asked.key[0]) for row in known):
+            return None  # this pick was told so before, and still it asks: that did not help
+        reply = self._users(asked, since, now) if asked.endpoint in LOOK_UPS else self._posts(known, since, now)
+        if reply is not None:
+            self._write.told(asked, reply)
+        return reply
+
+    def _posts(self, known: Sequence[Any], since: str, now: float) -> Reply | None:
+        """The newest page of posts, where the platform's last word was one and all of it is still here."""
+        came = [row for row in known if row.kind in ("ok", "missing") and row.arrived_at >= since]
+        newest = max(came, key=lambda row: (row.arrived_at, row.id), default=None)
+        if newest is None:
+            return None
+        (row,) = self._came.rows([newest.id])
+        kept = None if row.nodes is None else self._page(row, iso(now))  # None: the account is gone, or no page came
+        return None if kept is None else Reply("held", now, kept, row.cursor, limits=[])
+
+    def _page(self, row: Any, now: str) -> Answer | None:
+        """A page counted anew; its hits are written."""
+        ids = orjson.loads(row.post_ids or "[]")
+        counts = {key: self.reuse.count(text) for key, text in self._texts.rows(ids)}
+        pairs, found, missing = answers.from_nodes(row.nodes)
+        named = list(dict.fromkeys([*(node for _, node in pairs), *found]))
+        who = {node: Who(key, username) for node, key, username in self._who.rows(named)}
+        if len(who) < len(named) or len(counts) < len(set(ids)):
+            return None
+        # By name once more: one that was known by name only may have turned out to be another account.
+        numbers = self._nodes.number(who.values(), now)
+        hits = [counts[key] for key in ids]
+        self._write.hits(counts.items())
+        targets = answers.weighed(dict.fromkeys((place, numbers[who[node]]) for place, node in pairs), hits)
+        about = {node: str(who[node].id) for node in found}
+        return Answer(len(ids), sum(hits), list(targets), list(targets.values()), about, missing)
+
+    def _users(self, asked: Request, since: str, now: float) -> Reply | None:
+        """Those of the users whose profiles are young enough; the others have to be asked for."""
+        named = asked.params.get(LOOK_UPS[asked.endpoint], "")
+        by_id = LOOK_UPS[asked.endpoint] == "ids"
+        keys = (named if by_id else named.lower()).split(",")
+        known = {row[0]: row for row in (self._by_id if by_id else self._by_name).rows(keys)}
+        rows = [row for key in dict.fromkeys(keys) if (row := known.get(key)) and _whole(row, since)]
+        if not rows:
+            return None
+        same = self._nodes.claims({row.handle: row.node for row in rows})
+        hidden = {row.node: "protected" for row in rows if row.protected}
+        about = {row.node: row.platform_id for row in rows}
+        return Reply("held", now, Answer(found=about, missing={**hidden, **same}), limits=[])
+
+
+def _profiles(platform: str, key: Column[Any]) -> Select[Any]:
+    """Profiles by a key, which comes first; of several that had a name, the one seen with it last comes last."""
+    columns = (account.c.node, account.c.platform_id, account.c.handle, account.c.protected, account.c.profile_at)
+    shown = (account.c.platform_id.is_not(None), account.c.profile_at.is_not(None))
+    ours = select(key.label("key"), *columns).where(account.c.platform == literal_column(f"'{platform}'"), among(key))
+    return ours.where(*shown).order_by(account.c.profile_at, account.c.node.desc())
+
+
+def _whole(row: Any, since: str) -> bool:
+    """Whether a profile is young enough, and says whether the posts can be read at all."""
+    return row.profile_at >= since and row.protected is not None

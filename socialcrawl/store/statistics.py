@@ -1,0 +1,148 @@
+"""What a database tells about the next requests: what a campaign has done and spent, and what answers are like, in SQL.
+
+They read; they change nothing, and understand every schema since the first.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, text
+
+from socialcrawl.limits.likely import STORED, Typical
+from socialcrawl.limits.shape import Done, Roles
+from socialcrawl.model import unix
+
+LEAST = 10  # observations that a mean has to rest on
+
+NUMBER = "select id from campaign where name = :name"
+# What is not settled, or was lost, counts at its dearest, as in `Budget`; what was held cost nothing.
+SPENT = """
+select count(*), min(sent_at), coalesce(sum(coalesce(cost, most)), 0),
+  coalesce(sum(case when coalesce(kind, 'lost') <> 'lost' then posts
+                    when endpoint in (select value from json_each(:reading)) then items else 0 end), 0)
+from request where campaign = :campaign and coalesce(kind, '') <> 'held'
+"""
+ACTS = """
+select p.act, count(*), count(distinct o.node) filter (where coalesce(o.missing, '') <> 'temporary'),
+  count(distinct o.node) filter (where o.missing <> 'temporary' and o.missing not like 'same-as:%'),
+  count(distinct o.node)
+from outcome o join pick p on p.campaign = o.campaign and p.n = o.n where o.campaign = :campaign group by p.act
+"""
+FOUND = """
+select count(distinct l.node) from link l join pick p on p.campaign = l.campaign and p.n = l.n
+where l.campaign = :campaign and p.act = 'search'
+"""
+KNOWN = """
+select count(*) from account
+where platform = :platform and platform_id is not null and handle in (select value from json_each(:names))
+"""
+# Only answers of the platform: what was held was one before.
+PAGES = """
+select part, count(*), count(cursor), sum(posts) from request
+where endpoint = :timeline and kind = 'ok' and part > 0 group by part order by part
+"""
+ACCOUNTS = """
+select count(*), count(o.missing) filter (where o.missing not like 'same-as:%') from outcome o
+join pick p on p.campaign = o.campaign and p.n = o.n
+where p.act in ('seed', 'expand') and coalesce(o.missing, '') <> 'temporary'
+"""
+NAMED = """
+select count(*), coalesce(sum(exists (select 1 from request r
+  where r.campaign = p.campaign and r.n = p.n and r.part = 0 and r.endpoint = :by_name)), 0)
+from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act = 'expand'
+"""
+SEARCHED = """
+select coalesce(sum(o.posts), 0),
+  (select count(*) from (select distinct l.campaign, l.node from link l
+                         join pick q on q.campaign = l.campaign and q.n = l.n where q.act = 'search'))
+from outcome o join pick p on p.campaign = o.campaign and p.n = o.n where p.act = 'search'
+"""
+ANSWERS = """
+select count(*), coalesce(avg(julianday(arrived_at) - julianday(sent_at)), 0) * 86400 from request
+where kind in ('ok', 'missing') and arrived_at >= sent_at
+"""
+SPENDING = """
+select coalesce(p.act, ''), count(*), coalesce(sum(coalesce(r.cost, r.most)), 0)
+from request r left join pick p on p.campaign = r.campaign and p.n = r.n
+where r.campaign = (select id from campaign where name = :name) and coalesce(r.kind, '') <> 'held' group by 1
+"""
+
+
+def done(
+    connection: Connection, name: str, reading: Sequence[str], platform: str = "x", usernames: Sequence[str] = ()
+) -> Done:
+    """What the campaign `name` has done and spent; nothing, if this database does not have it.
+
+    Args:
+        connection: the database.
+        name: of the campaign.
+        reading: the endpoints that return posts.
+        platform: where its accounts are.
+        usernames: those it begins with.
+    """
+    names = orjson.dumps([name.lower() for name in usernames]).decode()
+    with connection.begin():
+        known = _one(connection, KNOWN, platform=platform, names=names)[0]
+        number = connection.execute(text(NUMBER), {"name": name}).scalar()
+        if number is None:
+            return Done(known=known)
+        endpoints = orjson.dumps(list(reading)).decode()
+        requests, began, money, posts = _one(connection, SPENT, campaign=number, reading=endpoints)
+        acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": number})}
+        (found,) = _one(connection, FOUND, campaign=number)
+    nothing = (0, 0, 0, 0)
+    seeds, steps, looked_up = (acts.get(act, nothing) for act in ("seed", "expand", "resolve"))
+    return Done(
+        requests=requests,
+        posts=posts,
+        money=money,
+        began=None if began is None else unix(began),
+        queries=acts.get("search", nothing)[1],
+        found=found,
+        looked_up=looked_up[1],
+        gone=looked_up[2],
+        asked=seeds[0] + steps[0],
+        seeds=seeds[1],
+        waiting=seeds[3] - seeds[1],
+        steps=steps[0],
+        known=known,
+    )
+
+
+def typical(connection: Connection, roles: Roles) -> Typical:
+    """What answers are like, from all campaigns of this database; assumed where there are too few."""
+    with connection.begin():
+        pages = connection.execute(text(PAGES), {"timeline": roles.timeline}).all()
+        accounts, gone = _one(connection, ACCOUNTS)
+        steps, named = _one(connection, NAMED, by_name=roles.by_name)
+        searched, authors = _one(connection, SEARCHED)
+        answers, seconds = _one(connection, ANSWERS)
+    read = sum(row[1] for row in pages)
+    found: dict[str, Any] = {}
+    if read >= LEAST:
+        # Page by page, as later ones are asked for of those accounts only that have them.
+        shares = {row[0]: row[2] / row[1] for row in pages}
+        overall = sum(row[2] for row in pages) / read
+        found["posts_per_page"] = sum(row[3] for row in pages) / read
+        found["more"] = tuple(shares.get(page, overall) for page in range(1, max(shares) + 1))
+    if accounts >= LEAST:
+        found["missing"] = gone / accounts
+    if steps >= LEAST:
+        found["named"] = named / steps
+    if searched >= LEAST:
+        found["authors"] = min(1.0, authors / searched)
+    if answers >= LEAST:
+        found["answer"] = seconds
+    return Typical(**found, rests=dict.fromkeys(found, STORED))
+
+
+def spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]:
+    """The requests of a campaign and what they cost, in mills, by the act that they served ("" for none)."""
+    with connection.begin():
+        rows = connection.execute(text(SPENDING), {"name": name}).all()
+    return {act: (requests, money) for act, requests, money in rows}
+
+
+def _one(connection: Connection, sql: str, **values: Any) -> Any:
+    return connection.execute(text(sql), values).one()
