@@ -17,14 +17,16 @@ from benchmarks.figure import Figure
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.child import spawn
-from socialcrawl.model import Grant, Node, Pick, Who
+from socialcrawl.model import Credential, Grant, Node, Pick, Who
+from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
-from socialcrawl.settings import checked, policy
+from socialcrawl.settings import checked
 from socialcrawl.sources.x.source import XSource
 from socialcrawl.sources.x.vocabulary import TWEET
 from socialcrawl.sources.x.wire import XWire, client
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
+from socialcrawl.store.held import Reuse
 from socialcrawl.store.sql import SqlStore
 
 TITLE = "A page of 100 posts with 100 mentions: ours against the barest loop"
@@ -93,21 +95,23 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     settings = checked({"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench")
     connection = connect(path)
     number = campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())
-    store = SqlStore(connection, number, "x")
+    reuse = Reuse(24.0, Topic(["telescope"]).count)
+    store = SqlStore(connection, number, "x", rules.tariff, reuse=reuse, server=url)
     source = XSource(rules, TWEET, [])
-    planner = WindowPlanner(rules, ["main"], Caps())
+    planner = WindowPlanner(rules, [Credential("main")], Caps())
     topic = Topic(["telescope"])
     wire = XWire({"main": client("bench", url)}, TWEET, rules, topic.count, time.time)
 
     def one(n: int, key: str) -> None:
         pick = Pick(n, Node(n), "expand")
         talk = source.talks((pick,), {Node(n): Who(key, None)})[0]
-        grant = planner.take(next(talk), time.time())
+        asked = next(talk)
+        assert store.held(asked, time.time()) is None
+        grant = planner.take(asked, time.time())
         assert isinstance(grant, Grant)
         store.reserve(grant)
         reply = wire.send(grant)
-        planner.settle(grant, reply, time.time())
-        store.save(grant, reply)
+        planner.settle(grant, store.save(grant, reply), time.time())
 
     return one
 

@@ -16,7 +16,8 @@
 | reply | what came back, parsed and classified once |
 | outcome | everything now known of a picked node |
 | epoch | the span of a campaign in which its topic and its history did not change |
-| budget | what a campaign may spend: steps, requests, posts, money |
+| credential | a token by its name, and whether it speaks for an app or a user; never the token itself |
+| budget | what a campaign may spend: steps, requests, nodes, posts, money, time |
 
 Money is counted in mills of a cent (1/1000 cent, 1/100,000 dollar), so that sums are exact integers.
 """
@@ -33,7 +34,9 @@ Node = NewType("Node", int)
 
 MILLS_PER_DOLLAR = 100_000
 LARGEST = 2**63 - 1  # the largest integer that a database can hold
-USEFUL = ("ok", "missing")  # kinds of replies that a talk goes on from, also after a restart
+USEFUL = ("ok", "missing", "held")  # kinds of replies that a talk goes on from, also after a restart
+FAILED = ("broken", "lost")  # kinds of replies that are none: the server is in trouble, or the network
+PUT_OFF = (*FAILED, "backoff", "window", "day")  # kinds that say nothing of the node: it is asked again later
 NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
 
@@ -72,10 +75,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """No further: `kind` is done | budget | failed | interrupted, `why` says what happened and what to do."""
+    """No further: `kind` is done | budget | failed | interrupted, `why` says what happened and what to do.
+
+    `until` is when it may go on by itself (Unix seconds), where that is known: a new billing cycle, a new day.
+    """
 
     kind: str
     why: str
+    until: float | None = None
 
 
 class Who(NamedTuple):
@@ -103,6 +110,13 @@ class Grant:
     request: Request
     credential: str
     at: float
+
+
+class Credential(NamedTuple):
+    """A token by its name in the ledger; `kind` is app | user: platforms allow them different numbers of requests."""
+
+    name: str
+    kind: str = "app"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +214,10 @@ class Answer:
 class Reply:
     """What came back for a request.
 
-    `kind`: ok | window (429, `until` says when) | day | month | money | backoff (429 that does not say when) |
-    refused (asking again cannot help) | missing (the node is not there) | broken (no usable answer).
+    `kind`: ok | held (not sent: the database had the answer) | missing (the node is not there) | window (429, its
+    headers say until when) | day | month | money | backoff (429 that does not say when) | refused (the credential) |
+    invalid (the request, whoever asks) | broken (the server is in trouble, or was not reached: nothing is billed) |
+    lost (sent, and no usable answer came: it may be billed, so `cost` is the dearest price).
     `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
     (Unix seconds), `cost` in mills, `why` a sentence for people.
     """

@@ -66,6 +66,12 @@ class Store(Protocol):
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """Keep rows, cursor and cost of one request; the same reply with its accounts as nodes (an Answer)."""
 
+    def held(self, request: Request, now: float) -> Reply | None:
+        """The answer to the same question that the database has from a short while ago, kept as if it had come now.
+
+        Its kind is `held`; nothing is sent for it and nothing paid. None: it has to be asked.
+        """
+
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
         """What `save` kept for an unfinished batch, by request key: replayed after a restart."""
 

@@ -108,11 +108,11 @@ class _Asking:
         return [self.known[pick.n] for pick in self.batch]
 
     def _go_on(self, talk: Talk, reply: Reply | None) -> None:
-        """Carry a talk to its next request that no stored reply answers, or to its outcomes."""
+        """Carry a talk to its next request that has to be sent, or to its outcomes."""
         try:
             request = next(talk) if reply is None else talk.send(reply)
-            while request.key in self.replies:
-                request = talk.send(self.replies[request.key])
+            while kept := self.replies.get(request.key) or self.parts.store.held(request, self.parts.clock.now()):
+                request = talk.send(kept)
             self.ready.append((talk, request))
         except StopIteration as end:
             self.known.update(end.value)
@@ -142,8 +142,8 @@ class _Asking:
         for future in wait(self.flying, patience, FIRST_COMPLETED).done:
             talk, grant = self.flying.pop(future)
             reply = future.result()
+            reply = self.parts.store.save(grant, reply)  # the store knows what was already paid today
             again = self.parts.planner.settle(grant, reply, self.parts.clock.now())
-            reply = self.parts.store.save(grant, reply)
             self.parts.watcher.landed(grant, reply)
             if again is None:
                 self._go_on(talk, reply)

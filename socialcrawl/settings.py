@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -14,10 +14,9 @@ from socialcrawl.collect.estimators.named import NAMES, begins, check
 from socialcrawl.collect.estimators.regressor import FEATURES
 from socialcrawl.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.policy import Endpoint, Policy
 from socialcrawl.model import LARGEST
-from socialcrawl.resources import folder
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
+from socialcrawl.words import seconds
 
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 LONGEST = 366 * 86_400  # seconds of a window
@@ -88,8 +87,37 @@ class BudgetSection(Section):
     """What it may spend at most; reaching one pauses the campaign."""
 
     max_requests: Positive | None = Field(default=None, description="requests sent, whatever they bring")
+    max_nodes: Positive | None = Field(default=None, description="accounts asked, seeds included")
     max_posts: Positive | None = Field(default=None, description="posts read")
     max_money: Annotated[float, Field(gt=0, le=1e9)] | None = Field(default=None, description="dollars")
+    max_time: str | None = Field(default=None, description="since its first request: 12h, 7d")
+    confirm_above: Annotated[float, Field(ge=0, le=1e9)] = Field(
+        default=10.0, description="dollars from which a run asks for confirmation (or for --yes)"
+    )
+
+    @field_validator("max_time")
+    @classmethod
+    def _lasting(cls, text: str | None) -> str | None:
+        if text is not None:
+            try:
+                seconds(text)
+            except SettingsError as error:
+                raise ValueError(str(error)) from error
+        return text
+
+
+class TokenSection(Section):
+    """One of several tokens: the environment variable that holds it, and for whom it speaks."""
+
+    env: str | Annotated[list[str], Field(min_length=4, max_length=4)] = Field(
+        description="one variable (bearer), or four: API key, its secret, access token, its secret (OAuth 1.0a)"
+    )
+    kind: Literal["app", "user"] = Field(default="app", description="app (bearer of an app) or user")
+
+    @property
+    def name(self) -> str:
+        """The name of the credential in the ledger."""
+        return self.env if isinstance(self.env, str) else self.env[2]
 
 
 class SourceSection(Section):
@@ -98,10 +126,15 @@ class SourceSection(Section):
     platform: str = Field(default="x", description="x")
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
     token_env: str = Field(default="X_BEARER_TOKEN", description="environment variable that holds the bearer token")
+    tokens: list[TokenSection] = Field(default=[], description="several tokens instead of token_env")
     vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
     pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(
         default=1, description="pages of 100 posts of a timeline"
     )
+    reuse_hours: Annotated[float, Field(ge=0, le=8784)] = Field(
+        default=24.0, description="answers in the database that are younger are not asked for again"
+    )
+    policy: FilePath | None = Field(default=None, description="a price and limit table of your own")
     keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
     timeout: Annotated[float, Field(gt=0, le=3600)] = Field(default=30.0, description="seconds to wait for an answer")
 
@@ -133,6 +166,15 @@ class LimitsSection(Section):
     k: Positive | None = Field(default=None, description="requests in a window")
     d: Annotated[float, Field(gt=0, le=LONGEST)] | None = Field(default=None, description="seconds of a window")
     pause: Annotated[float, Field(gt=0, le=900)] = Field(default=1.0, description="seconds of the first back-off")
+    longest_pause: Annotated[float, Field(gt=0, le=LONGEST)] = Field(
+        default=900.0, description="seconds of the longest"
+    )
+    give_up: Annotated[float, Field(gt=0, le=LONGEST)] = Field(
+        default=3600.0, description="seconds of nothing but failures after which the run stops"
+    )
+    cycle_day: Annotated[int, Field(ge=1, le=31)] = Field(
+        default=1, description="day of the month on which the billing cycle begins"
+    )
 
 
 class Settings(Section):
@@ -176,9 +218,10 @@ def read(path: Path) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
     settings = checked(given, str(path))
-    file = settings.seeds.file
+    file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
-    return settings.model_copy(update={"database": path.parent / settings.database, "seeds": seeds})
+    source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
+    return settings.model_copy(update={"database": path.parent / settings.database, "seeds": seeds, "source": source})
 
 
 def checked(given: dict[str, Any], origin: str) -> Settings:
@@ -191,13 +234,6 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
         return Settings.model_validate(given)
     except ValidationError as error:
         raise SettingsError("\n".join(_told(error, origin))) from error
-
-
-def policy(platform: str) -> Policy:
-    """The policy of a platform from `config/`."""
-    table = tomllib.loads((folder("config") / f"{platform}.toml").read_text("utf-8"))
-    endpoints = {name: Endpoint(**values) for name, values in table["endpoints"].items()}
-    return Policy(table["platform"], table["base_url"], str(table["as_of"]), endpoints, table["prices"])
 
 
 def _told(error: ValidationError, origin: str) -> Iterator[str]:
@@ -218,9 +254,9 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
 def _nearest(place: list[str]) -> str:
     model: type[BaseModel] = Settings
     for part in place[:-1]:
-        kind = model.model_fields[part].annotation
-        assert isinstance(kind, type)
-        model = kind
+        if not part.isdigit():  # the place in a list
+            kind = model.model_fields[part].annotation
+            (model,) = get_args(kind) or (kind,)
     known = list(model.model_fields)
     nearest = get_close_matches(place[-1], known, 1)
     if nearest:

@@ -49,7 +49,7 @@ def campaign_of(url: str | None, database: Path, **sections) -> Settings:
         "seeds": {"most": 10},
         "crawl": {"estimator": "nh-ne-sum", "steps": 40},
         "source": {"token_env": TOKEN_ENV, "base_url": url, "pages_per_user": 32, "timeout": 10.0},
-        "limits": {"k": 100_000, "d": 60.0, "pause": 0.01},
+        "limits": {"k": 100_000, "d": 60.0, "pause": 0.01, "longest_pause": 0.04, "give_up": 0.5},
     }
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values} if isinstance(values, dict) else values

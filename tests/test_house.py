@@ -17,10 +17,10 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 FLOORS = [
     {"apps", "__main__"},
     {"build"},
-    {"lab", "mock", "settings", "clock"},
+    {"lab", "mock", "settings", "policies", "plan", "access", "tokens", "words", "clock"},
     {"collect", "sources"},
     {"importance", "graph", "relevance", "limits", "store"},
-    {"run", "protocols", "draws", "resources", "loopback"},
+    {"run", "protocols", "draws", "resources", "loopback", "secret"},
     {"model", "errors", "__init__"},
 ]
 HOMES = {
@@ -39,7 +39,8 @@ HOMES = {
     "pyarrow": ("lab/",),
     "scipy": ("importance/",),
     "sklearn": ("collect/estimators/",),
-    "pydantic": ("settings.py",),
+    "pydantic": ("settings.py", "policies.py"),
+    "tenacity": ("limits/",),
 }
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
 DOORS = ("clock.py", "apps/", "mock/")  # who may look at the wall clock

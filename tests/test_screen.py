@@ -11,13 +11,13 @@ from rich.console import Console
 
 from socialcrawl.apps import figure
 from socialcrawl.apps.screen import Lines, Picture, progress
-from socialcrawl.apps.words import instant, seconds, span
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.mock.server import running
-from socialcrawl.model import Node, Outcome, Pick, Wait
+from socialcrawl.model import Node, Outcome, Pick, Reply, Wait
 from socialcrawl.run import run
+from socialcrawl.words import instant, seconds, span
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
     assert "next in 15 min" in text  # the server says so
     assert text.split("to the end")[1].split()[:2] == ["0", "s"]
     assert "$" not in text  # nothing is billed on this machine
-    picture.campaign = replace(campaign, billed=True)
+    picture.campaign = replace(campaign, plan=replace(campaign.plan, billed=True))
     assert f"{dollars(campaign.planner.budget.money)} at most" in shown(picture)
     assert max(map(len, text.splitlines())) <= 100
     assert shown(picture, 40)
@@ -95,7 +95,7 @@ def test_the_picture_of_a_wait_says_for_what_and_of_an_interrupt_that_it_ends(mo
     assert "waiting 3 min: all 40 requests are used [really]" in shown(picture)
     picture.waits(Wait(campaign.clock.now() - 5, "long over"))
     assert "waiting 0 s: long over" in shown(picture)
-    picture.landed(None, None)
+    picture.landed(None, Reply("ok", 0.0))
     text = shown(picture)
     assert "asking" in text
     assert " of " not in text.split("steps")[1].splitlines()[0]

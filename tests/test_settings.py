@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.policy import Endpoint
-from socialcrawl.settings import Settings, checked, policy
+from socialcrawl.limits.policy import Endpoint, Rule, Tariff
+from socialcrawl.policies import policy
+from socialcrawl.settings import Settings, checked
 
 LEAST = {"name": "mine", "topic": {"keywords": ["sky"]}}
 FILE = "mine.toml"
@@ -176,13 +177,21 @@ def test_any_toml_is_accepted_or_refused_with_a_sentence(given):
 
 def test_the_policy_of_x_is_that_of_its_table_of_limits():
     table = policy("x")
+
+    def quarters(k):
+        return (Rule(k, 900.0),)
+
     assert dict(table.endpoints) == {
-        "/2/users/by": Endpoint(300, 900, 100, "user"),
-        "/2/users": Endpoint(300, 900, 100, "user"),
-        "/2/users/:id/tweets": Endpoint(10_000, 900, 100, "post"),
-        "/2/tweets/search/recent": Endpoint(450, 900, 100, "post"),
+        "/2/users/by": Endpoint(quarters(300), quarters(900), 100, "user"),
+        "/2/users": Endpoint(quarters(300), quarters(900), 100, "user"),
+        "/2/users/:id/tweets": Endpoint(quarters(10_000), quarters(900), 100, "post"),
+        "/2/tweets/search/recent": Endpoint(quarters(450), quarters(300), 100, "post"),
+        "/2/tweets/counts/recent": Endpoint(quarters(300), (), 1, "count", 0.005),
+        "/2/usage/tweets": Endpoint(quarters(50), (), 1, "usage"),
     }
     assert dict(table.prices) == {"post": 0.005, "user": 0.010}
     assert table.base_url == "https://api.x.com"
     assert table.price("post", 100) == 50_000
+    assert table.fee("/2/tweets/counts/recent") == 500
+    assert (table.tariff, table.cap, table.as_of) == (Tariff(500, 1000), 3_000_000, "2026-11-01")
     assert table.price("user", 3) == 3_000

@@ -13,9 +13,10 @@ from socialcrawl.lab.posts import Posts
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.server import running
-from socialcrawl.model import Answer, Grant, Node, Page, Pick
+from socialcrawl.model import Answer, Credential, Grant, Node, Page, Pick
+from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic, worth
-from socialcrawl.settings import checked, policy
+from socialcrawl.settings import checked
 from socialcrawl.sources.x.source import XSource
 from socialcrawl.sources.x.vocabulary import TWEET
 from socialcrawl.sources.x.wire import XWire, client
@@ -67,7 +68,7 @@ def test_one_batch_through_the_nine_stages(world):
     store = SqlStore(connection, number, "x")
     rules, topic = policy("x").limited(10, 60.0), Topic(["telescope"])
     source = XSource(rules, TWEET, [])
-    planner = WindowPlanner(rules, ["main"], Caps())
+    planner = WindowPlanner(rules, [Credential("main")], Caps())
     wire = XWire({"main": client("token", url)}, TWEET, rules, topic.count, lambda: 1000.0)
     (ada,) = store.enlist(["Ada"], 0.0)
     crawl = Collect(Seeds(names=[ada]), named("nh-ne-sum", seed=1), steps=1, width=source.width)

@@ -11,8 +11,8 @@ from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy
-from socialcrawl.model import AccountRow, Mention, Node, Page, PostRow, Reply, Who
+from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.model import AccountRow, Credential, Mention, Node, Page, PostRow, Reply, Who
 from socialcrawl.run import Parts
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, SEARCH, TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import TWEET
@@ -28,8 +28,8 @@ POLICY = Policy(
     "x",
     "",
     "2026",
-    {TIMELINE: Endpoint(K, D, 3), SEARCH: Endpoint(K, D, 4), BY_ID: Endpoint(K, D, 100, "user"),
-     BY_NAME: Endpoint(K, D, 100, "user")},
+    {TIMELINE: Endpoint((Rule(K, D),), (), 3), SEARCH: Endpoint((Rule(K, D),), (), 4),
+     BY_ID: Endpoint((Rule(K, D),), (), 100, "user"), BY_NAME: Endpoint((Rule(K, D),), (), 100, "user")},
     {"post": 0.005, "user": 0.01},
 )  # fmt: skip
 SETTINGS = {"name": "tiny", "seed": 1, "source": {"platform": "x"}}
@@ -157,7 +157,7 @@ def parts_of(store, wire, *, steps=14, estimator="nh-ne-sum", caps=None, pool=No
     source = XSource(POLICY, TWEET, ["telescope"], pages_per_user=9, search_pages=2)
     names = store.enlist(["PERSON0", "person11", "nobody"], wire.clock.now())
     crawl = Collect(Seeds([Node(-1)], names, 4), named(estimator, seed=3, switch_after=3), steps, source.width)
-    planner = planner or WindowPlanner(POLICY, ["main"], caps or Caps())
+    planner = planner or WindowPlanner(POLICY, [Credential("main")], caps or Caps())
     return Parts(crawl, source, store, wire, planner, wire.clock, pool or AtOnce(), Watcher())
 
 

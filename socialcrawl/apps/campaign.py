@@ -17,12 +17,14 @@ from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import steps_in
-from socialcrawl.model import Stop, Wait
+from socialcrawl.model import Stop, Wait, iso
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.source import TIMELINE
 from socialcrawl.store.summary import Summary, summary
+from socialcrawl.words import span
 
+DAY = 86_400.0
 DONE, FAILED, USAGE, PAUSED, INTERRUPTED = 0, 1, 2, 3, 130
 STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
 CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERRUPTED}
@@ -62,7 +64,7 @@ def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
-    return Ending(reason, found, code, campaign.billed)
+    return Ending(reason, found, code, campaign.plan.billed)
 
 
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -85,6 +87,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
     found = ending.found
     return {
         "reason": ending.reason.why,
+        "until": None if ending.reason.until is None else iso(ending.reason.until),
         "steps": len(found.steps),
         "relevance": found.relevance,
         "seed_relevance": found.seed_relevance,
@@ -130,16 +133,25 @@ def _announcement(campaign: Campaign) -> str:
     settings = campaign.settings
     steps = f"{settings.crawl.steps:,} steps" if settings.crawl.steps else "steps until the frontier is empty"
     line = f"campaign {settings.name!r}: {steps} with {settings.crawl.estimator}, into {settings.database}"
-    if campaign.billed:
+    if campaign.plan.billed:
         table = f"by the price table of {campaign.planner.policy.as_of}"
-        posts = campaign.planner.budget.caps.posts
-        if campaign.most is None and posts is not None:
+        posts, bound = campaign.planner.budget.caps.posts, campaign.plan.most
+        if bound is None and posts is not None:
             most = dollars(campaign.planner.policy.price("post", posts))
             line += f"\nits posts can cost at most {most} {table}; profiles that are looked up come on top"
-        elif campaign.most is None:
+        elif bound is None:
             line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
         else:
-            line += f"\nit can cost at most {dollars(campaign.most)} {table}"
-        daily = steps_in(86_400, campaign.planner.policy.endpoints[TIMELINE])
-        line += f"\nthe windows allow {daily:,} timelines a day"
+            line += f"\nit can cost at most {dollars(bound)} {table}"
+        line += f"\nthe windows allow {_steps_in(campaign, DAY):,} timelines a day"
+    lasting = campaign.planner.budget.caps.seconds
+    if lasting is not None:
+        allowed = _steps_in(campaign, lasting)
+        line += f"\nin its {span(lasting)} the windows allow n = k T / d = {allowed:,} timelines"
     return line
+
+
+def _steps_in(campaign: Campaign, seconds: float) -> int:
+    endpoint = campaign.planner.policy.endpoints[TIMELINE]
+    kinds = [credential.kind for credential in campaign.planner.lanes.credentials]
+    return sum(min((steps_in(seconds, rule) for rule in endpoint.rules(kind)), default=0) for kind in kinds)

@@ -56,8 +56,13 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log what libraries do to stderr, without tokens.")] = False,
 ) -> None:
     """What all commands share."""
+    if debug:
+        import logging  # noqa: PLC0415
+
+        logging.basicConfig(level=logging.DEBUG, format="%(asctime)s %(name)s %(levelname)s %(message)s")
 
 
 @app.command()
@@ -104,6 +109,15 @@ def mock(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
     window: Annotated[str, typer.Option(help="Length of a rate-limit window: 3s, 15m.")] = "15m",
     limit: Annotated[int, typer.Option(min=1, help="Requests per window, token and endpoint.")] = 300,
+    user_limit: Annotated[int | None, typer.Option(min=1, help="The same for tokens of users (OAuth 1.0a).")] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help='One more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
+    ] = None,
+    skew: Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead of ours.")] = 0.0,
+    latency: Annotated[str | None, typer.Option(help="How long an answer takes: 50ms.")] = None,
+    cap: Annotated[int | None, typer.Option(min=1, help="Posts of a billing cycle; then 429.")] = None,
+    credit: Annotated[float | None, typer.Option(min=0.0, help="Dollars that may be billed; then 402.")] = None,
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
     now: Annotated[str | None, typer.Option(help="The instant of search and counts, ISO 8601.")] = None,
     report: Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")] = None,
@@ -111,9 +125,10 @@ def mock(
     with_stdin: Annotated[bool, typer.Option("--with-stdin", hidden=True)] = False,
 ) -> None:
     """Serve a file of posts as X API v2, with real windows and an own count, until stopped."""
-    from socialcrawl.apps.words import instant, seconds  # noqa: PLC0415
+    from socialcrawl.apps.rules import rules  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
     from socialcrawl.mock.settings import MockSettings  # noqa: PLC0415
+    from socialcrawl.words import instant, seconds  # noqa: PLC0415
 
     serve(
         MockSettings(
@@ -122,6 +137,12 @@ def mock(
             port=port,
             window=seconds(window),
             limit=limit,
+            user_limit=user_limit,
+            rules=rules(rule or []),
+            skew=skew,
+            latency=0.0 if latency is None else seconds(latency),
+            cap=cap,
+            credits=credit,
             missing=missing,
             now=None if now is None else instant(now),
             report=report,
@@ -156,7 +177,7 @@ def demo(
     from socialcrawl.apps import demo as show  # noqa: PLC0415
     from socialcrawl.apps.campaign import INTERRUPTED, leave  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
-    from socialcrawl.apps.words import seconds  # noqa: PLC0415
+    from socialcrawl.words import seconds  # noqa: PLC0415
 
     wanted = show.Demo(
         posts=posts,

@@ -14,10 +14,10 @@ from typing import Any
 from rich.console import Console
 
 from socialcrawl.apps.campaign import FAILED, Ending, as_object, told, work
-from socialcrawl.build import usernames_in
 from socialcrawl.draws import generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
+from socialcrawl.plan import usernames_in
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import CrawlSection, Settings, checked
 from socialcrawl.store.database import connect

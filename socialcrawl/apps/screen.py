@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from math import ceil
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -10,12 +11,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from socialcrawl.apps.words import span
 from socialcrawl.build import Campaign
 from socialcrawl.limits.budget import dollars
 from socialcrawl.model import Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 from socialcrawl.sources.x.source import TIMELINE
+from socialcrawl.words import span
 
 EVERY = 5.0  # seconds between plain lines
 
@@ -28,6 +29,7 @@ class View:
         self.wait: Wait | None = None
         self.began = time.monotonic()
         self.already: int | None = None  # steps that earlier runs had done
+        self.note = ""  # what a person should know although the run goes on
 
     def begin(self, campaign: Campaign) -> None:
         """Show `campaign`, whose history was folded or is about to be."""
@@ -37,8 +39,10 @@ class View:
         """Show no more."""
 
     def landed(self, grant: Grant, reply: Reply) -> None:
-        """A reply arrived."""
+        """A reply arrived; one that refuses its credential is worth a note."""
         self.wait = None
+        if reply.kind == "refused":
+            self.note = f"the credential {grant.credential} is set aside: {reply.why}"
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """A batch was absorbed."""
@@ -50,19 +54,21 @@ class View:
         self.wait = wait
 
     def remaining(self, campaign: Campaign) -> float | None:
-        """Seconds to the last step at the pace so far; None while that cannot be said."""
+        """Seconds to the last step, at the pace so far or as the windows allow; None while that cannot be said."""
         steps, done = campaign.settings.crawl.steps, campaign.crawl.taken
         if steps is None or self.already is None or done <= self.already:
             return None
-        return (time.monotonic() - self.began) * (steps - done) / (done - self.already)
+        now, asked = campaign.clock.now(), len(campaign.crawl.seeds.asked) + done
+        requests = ceil((steps - done) * campaign.planner.budget.requests / asked)
+        windows = campaign.planner.done(TIMELINE, requests, now) or now
+        return max(windows - now, (time.monotonic() - self.began) * (steps - done) / (done - self.already))
 
     def window(self, campaign: Campaign) -> tuple[int, int, float | None]:
-        """Requests left in the window for timelines, its k, and seconds to the next one."""
-        window = campaign.planner.window(campaign.planner.credentials[0], TIMELINE)
-        now = campaign.clock.now()
-        if window.end is None or now >= window.end:
-            return window.k, window.k, None
-        return max(0, window.k - window.used), window.k, window.end - now
+        """Requests for timelines that may leave now, the k of all credentials, and seconds to the next window."""
+        lanes, now = campaign.planner.lanes.of(TIMELINE), campaign.clock.now()
+        ends = [end for lane in lanes if (end := lane.main.ends(now)) is not None]
+        until = min(ends) - now if ends else None
+        return sum(lane.room(now, now) for lane in lanes), sum(lane.main.k for lane in lanes), until
 
 
 class Lines(View):
@@ -79,6 +85,13 @@ class Lines(View):
         if self.campaign and time.monotonic() - self._last >= EVERY:
             self._last = time.monotonic()
             self._write(progress(self.campaign))
+
+    def landed(self, grant: Grant, reply: Reply) -> None:
+        """Say when a credential is set aside."""
+        before = self.note
+        super().landed(grant, reply)
+        if self.note != before:
+            self._write(self.note)
 
     def waits(self, wait: Wait) -> None:
         """Say what is waited for, if it takes more than a moment."""
@@ -120,10 +133,12 @@ class Picture(View):
         table.add_row("steps", _bar(crawl.taken, campaign.settings.crawl.steps))
         table.add_row("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)")
         table.add_row("accounts", f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier")
-        table.add_row("posts", f"{budget.posts:,}" + (f"   {dollars(budget.money)} at most" if campaign.billed else ""))
+        cost = f"   {dollars(budget.money)} at most" if campaign.plan.billed else ""
+        table.add_row("posts", f"{budget.posts:,}{cost}")
         table.add_row("window", f"{left:,} of {k:,} requests left" + (f", next in {span(until)}" if until else ""))
         table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
-        return Panel(Group(table, self._status(campaign)), title=f"socialcrawl: {campaign.settings.name}")
+        note = [Text(self.note, style="red")] if self.note else []
+        return Panel(Group(table, *note, self._status(campaign)), title=f"socialcrawl: {campaign.settings.name}")
 
     def _status(self, campaign: Campaign) -> Text:
         if campaign.clock.interrupted():

@@ -105,7 +105,7 @@ class _Counted:
         if request.endpoint != START:
             if stop := self.budget.refuses(request, 0):
                 return stop
-            self.budget.reserve(request, 0)
+            self.budget.reserve(request, 0, now)
         return Grant(request, "main", now)
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> None:
@@ -114,4 +114,4 @@ class _Counted:
     def fold(self, ledger: Ledger) -> None:
         for grant, _ in ledger:
             if grant.request.endpoint != START:
-                self.budget.reserve(grant.request, 0)
+                self.budget.reserve(grant.request, 0, grant.at)

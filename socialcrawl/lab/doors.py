@@ -86,6 +86,9 @@ class Tape:
     def reserve(self, grant: Grant) -> None:
         """Nothing: no request is sent."""
 
+    def held(self, request: Request, now: float) -> None:
+        """Nothing: no answer is kept."""
+
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """The reply as it is."""
         return reply

@@ -1,4 +1,4 @@
-"""Budgets of a campaign: requests, posts and money. What is reserved counts as spent until it is settled."""
+"""Budgets of a campaign: requests, posts, money and time. What is reserved counts as spent until it is settled."""
 
 from dataclasses import dataclass, field
 
@@ -7,36 +7,47 @@ from socialcrawl.model import MILLS_PER_DOLLAR, Request, Stop
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What a campaign may spend at most; None is no limit. `money` is in mills of a cent."""
+    """What a campaign may spend at most; None is no limit. `money` is in mills of a cent, `seconds` since it began."""
 
     requests: int | None = None
     posts: int | None = None
     money: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(slots=True)
 class Budget:
-    """What was spent and reserved so far, held against the caps."""
+    """What was spent and reserved so far, held against the caps; `began` is when the first request left."""
 
     caps: Caps = field(default_factory=Caps)
     requests: int = 0
     posts: int = 0
     money: int = 0
+    began: float | None = None
 
     def refuses(self, request: Request, posts: int) -> Stop | None:
         """Why `request`, which may return up to `posts` posts, cannot be paid; None if it can."""
         caps = self.caps
         if caps.requests is not None and self.requests + 1 > caps.requests:
-            return _reached("max_requests", f"{caps.requests} requests", f"{self.requests} were sent")
+            return _reached("max_requests", f"{caps.requests:,} requests", f"{self.requests:,} were sent")
         if caps.posts is not None and self.posts + posts > caps.posts:
-            return _reached("max_posts", f"{caps.posts} posts", f"{self.posts} were read, a page may hold {posts}")
+            return _reached(
+                "max_posts", f"{caps.posts:,} posts", f"{self.posts:,} were read, a page may hold {posts:,}"
+            )
         if caps.money is not None and self.money + request.most > caps.money:
             spent = f"{dollars(self.money)} are spent, the next request may cost {dollars(request.most)}"
             return _reached("max_money", dollars(caps.money), spent)
         return None
 
-    def reserve(self, request: Request, posts: int) -> None:
+    def late(self, when: float) -> Stop | None:
+        """Why nothing may leave at `when`, which is after the end of the campaign's time; None if it is not."""
+        if self.caps.seconds is None or self.began is None or when < self.began + self.caps.seconds:
+            return None
+        return _reached("max_time", "the campaign's time", "counted from its first request")
+
+    def reserve(self, request: Request, posts: int, now: float) -> None:
         """Count a request at its dearest."""
+        self.began = now if self.began is None else self.began
         self.requests += 1
         self.posts += posts
         self.money += request.most

@@ -4,137 +4,143 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from socialcrawl.limits.budget import Budget, Caps
+from socialcrawl.limits.cycle import Cycle, cycle
+from socialcrawl.limits.lane import Lane
+from socialcrawl.limits.lanes import Lanes
 from socialcrawl.limits.policy import Policy
-from socialcrawl.limits.window import FixedWindow, longest
-from socialcrawl.model import USEFUL, Answer, Grant, Page, Reply, Request, Stop, Wait
+from socialcrawl.limits.retry import LONGEST, Backoff
+from socialcrawl.limits.window import longest
+from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
 from socialcrawl.protocols import Ledger
-
-PATIENCE = 5  # replies of one kind in a row (429 without a date, or broken) after which the campaign stops
-TRIES = 3  # times one request is sent before the talk is told that it stays broken
-LONGEST = 900.0  # seconds of the longest back-off
 
 
 class WindowPlanner:
-    """Windows of every credential x endpoint, back-off, and the budget of the campaign.
+    """Windows of every credential x endpoint, back-off, the budget of the campaign and the cap of the billing cycle.
 
     Args:
-        policy: k, d, page sizes and prices of the platform.
-        credentials: names of the tokens that may be used (never the tokens).
+        policy: rules, page sizes and prices of the platform.
+        credentials: the tokens that may be used, by name (never the tokens).
         caps: the budget.
-        pause: seconds of the first back-off; each further one doubles it, up to 15 minutes.
+        backoff: when failures are tried again.
+        cycle_day: the day of the month on which the billing cycle begins.
     """
 
-    def __init__(self, policy: Policy, credentials: Sequence[str], caps: Caps, pause: float = 1.0) -> None:
-        self.policy, self.credentials, self.pause = policy, tuple(credentials), pause
+    def __init__(
+        self,
+        policy: Policy,
+        credentials: Sequence[Credential],
+        caps: Caps,
+        backoff: Backoff | None = None,
+        cycle_day: int = 1,
+    ) -> None:
+        self.policy = policy
+        self.lanes = Lanes(policy, credentials)
         self.budget = Budget(caps)
-        self.windows: dict[tuple[str, str], FixedWindow] = {}
-        self.tries: dict[tuple[int, int], int] = {}  # broken answers by request
-        self.in_a_row: dict[str, int] = {}  # back-offs and broken answers without a good one between them
-        self.counted: dict[str, float] = {}  # when the last of a row was counted, by kind
-
-    def window(self, credential: str, endpoint: str) -> FixedWindow:
-        """The window of one credential on one endpoint."""
-        key = (credential, endpoint)
-        if key not in self.windows:
-            policy = self.policy.endpoints[endpoint]
-            self.windows[key] = FixedWindow(policy.k, policy.d)
-        return self.windows[key]
+        self.cycle = Cycle(policy.cap, cycle_day)
+        self.backoff = backoff or Backoff()
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
         """The permission to send, counted; or when to ask again; or why never."""
-        refusal = self.budget.refuses(request, self._posts(request))
+        posts = self._posts(request)
+        refusal = self.budget.refuses(request, posts) or self.budget.late(now) or self._capped(posts, now)
         if refusal:
             return refusal
-        free = [(self.window(name, request.endpoint).when(now), name) for name in self.credentials]
-        when, credential = min(free, key=lambda pair: pair[0])
+        when, lane = self.lanes.first(request.endpoint, now)
+        if lane is None:
+            return self._nobody(request.endpoint)
         if when > now:
-            return Wait(when, self._why(credential, request.endpoint, now))
-        return self._count(Grant(request, credential, now))
+            why = f"{lane.why(now)} ({request.endpoint})"
+            return self.budget.late(when) or Wait(when, why)
+        return self._count(Grant(request, lane.credential, now))
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         """Learn from a reply; see `Planner.settle`."""
-        self._pay(grant.request, reply)
-        window = self._learn(grant, reply)
-        rest = _rest(reply, window.d) if reply.kind in ("window", "day") else None
-        if reply.kind in ("backoff", "broken", "window", "day") and rest is None:
-            return self._back_off(window, grant, reply, now)
-        self.in_a_row.clear()
-        self.tries.pop(grant.request.key, None)
+        self._pay(grant, reply)
+        lane = self.lanes.learn(grant, reply)
         if reply.kind in USEFUL:
+            self.backoff.good(grant)
             return None
-        if rest is not None:
-            window.close(reply.at + rest, over=True)
-            return Wait(reply.at + rest, reply.why)
-        return Stop("budget" if reply.kind in ("money", "month") else "failed", reply.why)
+        if reply.kind in ("window", "day"):
+            rest = _rest(reply, lane.main.d)
+            if rest is not None:
+                self.backoff.good(grant)  # the server is well: it says until when
+                lane.close(reply.at + rest, over=True, daily=reply.kind == "day")
+                return Wait(reply.at + rest, reply.why)
+        if reply.kind in ("backoff", "window", "day", *FAILED):
+            return self._again_later(lane, grant, reply, now)
+        if reply.kind == "refused" and self.lanes.set_aside(grant, reply):
+            return Wait(now, f"the credential {grant.credential} is set aside: {reply.why}")
+        if reply.kind in ("money", "month"):
+            until = cycle(reply.at if reply.date is None else reply.date, self.cycle.day)[1]
+            return Stop("budget", f"{reply.why}; the next billing cycle begins on {iso(until)[:10]} (UTC)", until)
+        return Stop("failed", reply.why)
 
     def fold(self, ledger: Ledger) -> None:
         """Take and settle every request of the ledger when it was; a request that was never settled stays spent.
 
         Afterwards every window lets its next request fly alone: what was in flight when the last run ended may have
-        opened the server's window later than we know. Patience with failures is new in every run.
+        opened the server's window later than we know. Patience with failures is new in every run, and a credential
+        that was set aside may have been mended.
         """
         flying: list[tuple[float, int, Grant, Reply]] = []  # a heap by arrival
         for number, (grant, reply) in enumerate(ledger):
             while flying and flying[0][0] <= grant.at:
-                self._again(*heappop(flying)[2:])
+                self._relive(*heappop(flying)[2:])
             self._count(grant)
             if reply is not None:
                 heappush(flying, (reply.at, number, grant, reply))
         while flying:
-            self._again(*heappop(flying)[2:])
-        for window in self.windows.values():
-            window.sound()
-        self.in_a_row.clear()
-        self.tries.clear()
+            self._relive(*heappop(flying)[2:])
+        self.lanes.anew()
+        self.backoff.anew()
 
-    def _again(self, grant: Grant, reply: Reply) -> None:
+    def done(self, endpoint: str, count: int, now: float) -> float | None:
+        """When `count` more requests to an endpoint will have left; None if never within a year."""
+        return self.lanes.done(endpoint, count, now)
+
+    def _relive(self, grant: Grant, reply: Reply) -> None:
         self.settle(grant, reply, reply.at)
 
     def _count(self, grant: Grant) -> Grant:
-        self.window(grant.credential, grant.request.endpoint).take(grant.at)
-        self.budget.reserve(grant.request, self._posts(grant.request))
+        posts = self._posts(grant.request)
+        self.lanes.lane(grant.credential, grant.request.endpoint).take(grant.at)
+        self.budget.reserve(grant.request, posts, grant.at)
+        self.cycle.count(posts, grant.at)
         return grant
 
     def _posts(self, request: Request) -> int:
         return request.items if self.policy.endpoints[request.endpoint].returns == "post" else 0
 
-    def _pay(self, request: Request, reply: Reply) -> None:
+    def _pay(self, grant: Grant, reply: Reply) -> None:
+        reserved = self._posts(grant.request)
         rows = reply.rows
         posts = len(rows.posts) if isinstance(rows, Page) else rows.posts if isinstance(rows, Answer) else 0
-        self.budget.settle(request, self._posts(request), posts, reply.cost)
+        posts = reserved if reply.kind == "lost" else posts
+        self.budget.settle(grant.request, reserved, posts, reply.cost)
+        self.cycle.count(posts - reserved, reply.at)
 
-    def _learn(self, grant: Grant, reply: Reply) -> FixedWindow:
-        window = self.window(grant.credential, grant.request.endpoint)
-        limit = next((limit for limit in reply.limits if not limit.daily), None)
-        window.learn(limit, reply.date, reply.at, counted=reply.kind != "broken")
-        return window
+    def _capped(self, posts: int, now: float) -> Stop | None:
+        if not self.cycle.refuses(posts, now):
+            return None
+        why = f"the cap of {self.cycle.cap:,} posts in a billing cycle is reached; the next one begins on"
+        return Stop("budget", f"{why} {iso(self.cycle.next)[:10]} (UTC)", self.cycle.next)
 
-    def _back_off(self, window: FixedWindow, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
-        row = self._row(grant, reply.kind, now)
-        if row >= PATIENCE:
-            return Stop("failed", f"{reply.why} ({row} times in a row); all is saved, run again later to go on")
-        if reply.kind == "broken":
-            tries = self.tries[grant.request.key] = self.tries.get(grant.request.key, 0) + 1
-            if tries >= TRIES:
-                return None
-        until = now + min(LONGEST, self.pause * 2.0 ** (row - 1))
-        window.close(until)
-        return Wait(until, reply.why)
+    def _nobody(self, endpoint: str) -> Stop:
+        why = "; ".join(f"{name}: {why}" for name, why in self.lanes.aside.items())
+        return Stop("failed", f"no credential may ask {endpoint} (any more)" + (f": {why}" if why else ""))
 
-    def _row(self, grant: Grant, kind: str, now: float) -> int:
-        """How often in a row; requests that were in flight together failed together and count once."""
-        if kind not in self.in_a_row or grant.at >= self.counted[kind]:
-            self.in_a_row[kind] = self.in_a_row.get(kind, 0) + 1
-            self.counted[kind] = now
-        return self.in_a_row[kind]
-
-    def _why(self, credential: str, endpoint: str, now: float) -> str:
-        window = self.window(credential, endpoint)
-        if now < window.closed_until:
-            return "the server asked for a pause"
-        if window.end is not None and window.used >= window.k:
-            return f"all {window.k} requests of the window for {endpoint} are used"
-        return "the first request of the window is in flight"
+    def _again_later(self, lane: Lane, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
+        pause = self.backoff.failed(grant, reply, now)
+        hopeless = self.backoff.hopeless(now)
+        if hopeless:
+            return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on")
+        if pause is None:
+            return None
+        # A server in trouble is in trouble for everybody; a 429 is about one credential.
+        closed = self.lanes.of(grant.request.endpoint) if reply.kind in FAILED else [lane]
+        for one in closed:
+            one.close(now + pause)
+        return Wait(now + pause, reply.why)
 
 
 def _rest(reply: Reply, d: float) -> float | None:

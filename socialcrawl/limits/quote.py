@@ -1,20 +1,120 @@
-"""What a campaign can cost at most, before its first request. Pure."""
+"""What a campaign needs before it ends, by endpoint: at most, and probably. Pure.
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.policy import Policy
+`at_most` bounds what a server can bring that answers every request; what fails is asked again and comes on top, but
+never passes the budget.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, inf
+
+from socialcrawl.limits.likely import FULL, Reached, Typical, likely
+from socialcrawl.limits.shape import LOOK_UP, Amount, Done, Left, Shape, allowed, bursts, left, pace, price, times
 
 
-def ceiling(policy: Policy, caps: Caps, *, posts: int | None, users: int) -> int | None:
-    """The most a campaign can cost in mills of a cent; None if nothing bounds it.
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is needed of one endpoint; `pace` is how many requests a second its windows allow, 0 if nobody may ask."""
 
-    Args:
-        policy: the prices.
-        caps: the campaign's budget.
-        posts: the most posts that its steps, seeds and searches can return; None without a number of steps.
-        users: the most profiles that its look-ups can return.
+    endpoint: str
+    most: Amount
+    likely: Amount
+    pace: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a campaign still needs.
+
+    Attributes:
+        lines: by endpoint; `most` and `likely` are all of them together.
+        done: what was done and spent before.
+        soonest: the budget that is reached first if every page is full and every account has to be looked up.
+        reached: the budget that is probably reached first.
+        allowed: n = k T / d, the timelines that the windows allow in the campaign's whole time; None without an end.
+        typical: the numbers that `likely` rests on.
     """
-    read = caps.posts if posts is None else posts if caps.posts is None else min(posts, caps.posts)
-    bounds = [caps.money] if caps.money is not None else []
-    if read is not None:
-        bounds.append(policy.price("post", read) + policy.price("user", users))
-    return min(bounds, default=None)
+
+    lines: tuple[Line, ...]
+    most: Amount
+    likely: Amount
+    done: Done
+    soonest: Reached | None
+    reached: Reached | None
+    allowed: int | None
+    typical: Typical
+
+
+def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float = 0.0) -> Quote:
+    """The quote for a campaign at `now` (Unix seconds), of which something may be done already."""
+    done = done or Done()
+    most = at_most(shape, done, now)
+    probably, together, reached = likely(shape, typical, done, now)
+    lasting = shape.caps.seconds
+    return Quote(
+        tuple(Line(name, most[name], probably.get(name, Amount()), pace(shape, name)) for name in most),
+        total(shape, most, done, now),
+        together,
+        done,
+        likely(shape, FULL, done, now)[2],
+        reached,
+        None if lasting is None else allowed(shape, shape.roles.timeline, lasting),
+        typical,
+    )
+
+
+def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[str, Amount]:
+    """The most that each endpoint is still to be used for, under the budget; inf where nothing bounds it."""
+    done = done or Done()
+    rest, roles = left(shape, done, now), shape.roles
+    searches = rest.queries * shape.search_pages
+    steps = min(rest.steps, rest.nodes)
+    accounts = min(rest.seeds + rest.steps, rest.nodes)
+    # The id of a named account may be known, or become known by a search; then it is looked up by that.
+    either = rest.names if shape.queries or done.known else 0
+    # Every account after the seeds may be one that is known by its name only.
+    asked = {
+        roles.search: (searches, 0.0, 0.0),
+        roles.by_name: (_hundreds(rest.names) + steps, rest.names, steps),
+        roles.by_id: (_hundreds(rest.ids + either), rest.ids + either, 0.0),
+        roles.timeline: (accounts * shape.pages_per_user, 0.0, 0.0),
+    }
+    return {
+        name: _cut(shape, rest, name, requests, together=together, singly=singly)
+        for name, (requests, together, singly) in asked.items()
+        if requests
+    }
+
+
+def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, now: float = 0.0) -> Amount:
+    """The most of all endpoints together: one after the other, under the budget."""
+    rest = left(shape, done or Done(), now)
+    profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + min(rest.steps, rest.nodes)
+    sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
+    posts = min(sums["posts"], rest.posts, _paid(rest.money, shape, "post"))
+    users = min(sums["users"], profiles, _paid(rest.money, shape, "user"))
+    fees = sum(times(line.requests, shape.policy.fee(name)) for name, line in lines.items())
+    money = min(rest.money, price(shape, posts, users) + fees)
+    return Amount(min(sums["requests"], rest.requests), posts, users, money, min(rest.seconds, sums["seconds"]))
+
+
+def _cut(shape: Shape, rest: Left, endpoint: str, requests: float, *, together: float, singly: float) -> Amount:
+    """The most of one endpoint under what is left of the budget; users are looked up `together` or `singly`."""
+    requests = min(requests, rest.requests, bursts(shape, endpoint, rest.seconds))
+    known, speed = shape.policy.endpoints[endpoint], pace(shape, endpoint)
+    items = times(requests, known.page)
+    users = items if endpoint == shape.roles.search and shape.expanded else together + min(singly, requests)
+    posts = min(items, rest.posts, _paid(rest.money, shape, "post")) if known.returns == "post" else 0.0
+    users = min(users, items, _paid(rest.money, shape, "user"))
+    money = min(rest.money, price(shape, posts, users) + times(requests, shape.policy.fee(endpoint)))
+    return Amount(requests, posts, users, money, min(rest.seconds, requests / speed) if speed else 0.0)
+
+
+def _paid(money: float, shape: Shape, resource: str) -> float:
+    """How many resources some mills pay for; inf if they are free."""
+    each = shape.policy.price(resource, 1)
+    return money // each if each and money != inf else inf
+
+
+def _hundreds(users: float) -> float:
+    return users if users == inf else ceil(users / LOOK_UP)

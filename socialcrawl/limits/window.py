@@ -1,4 +1,4 @@
-"""One window: k requests per d seconds for one credential on one endpoint. Pure: time is passed in.
+"""The fixed window: k requests per d seconds, opened by its first request. Pure: time is passed in.
 
 X opens a fixed window with the first request after the last one ended. The server's window therefore begins somewhere
 between our sending and the reply, and requests in flight may fall on either side. These rules keep ours inside it:
@@ -11,13 +11,45 @@ between our sending and the reply, and requests in flight may fall on either sid
   window. It says nothing about the end of ours, and it counts in our next one until headers tell.
 """
 
+from typing import Protocol
+
 from socialcrawl.model import Limit
 
 ROUNDING = 1.0  # headers and Date are whole seconds: the true end is less than this much later than they say
 ALONE = 0.05  # seconds after which to look again while a request flies alone
-
-
 DAY = 86_400.0
+
+
+class Window(Protocol):
+    """One limit of one credential on one endpoint: k requests per d seconds, of whatever kind."""
+
+    k: int
+    d: float
+    closed_until: float
+
+    def when(self, now: float) -> float:
+        """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
+
+    def take(self, now: float) -> None:
+        """Count a request that leaves at `now`."""
+
+    def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
+        """Take in a reply, see `FixedWindow.learn`; `sent` is when its request was taken."""
+
+    def close(self, until: float, *, over: bool = False) -> None:
+        """Send nothing before `until`; `over`: the server said that the window ends then."""
+
+    def sound(self) -> None:
+        """Forget what was in flight (a restart), on the side of caution."""
+
+    def room(self, now: float, until: float) -> int:
+        """How many requests may leave from `now` to `until`, if each is answered at once."""
+
+    def ends(self, now: float) -> float | None:
+        """When the window that is open at `now` ends; None where none is, or where windows have no end."""
+
+    def why(self, now: float) -> str:
+        """What a request that may not leave at `now` waits for."""
 
 
 def longest(d: float) -> float:
@@ -59,13 +91,16 @@ class FixedWindow:
         self.used += 1
         self.flying += 1
 
-    def learn(self, limit: Limit | None, date: float | None, at: float, *, counted: bool = True) -> None:
+    def learn(
+        self, limit: Limit | None, date: float | None, at: float, *, sent: float = 0.0, counted: bool = True
+    ) -> None:
         """Take in a reply that arrived at `at`.
 
         Args:
             limit: the rate-limit headers, if there were any.
             date: the server's clock (whole seconds), if it was sent.
             at: our clock at arrival.
+            sent: our clock when it left; other kinds of windows need it.
             counted: False where the server may never have seen the request (no answer, an error from the edge).
         """
         self.flying = max(0, self.flying - 1)
@@ -98,6 +133,29 @@ class FixedWindow:
     def sound(self) -> None:
         """Forget what was in flight (a restart): the next request flies alone and its headers tell."""
         self.flying, self.alone, self.sounding = 0, False, True
+
+    def room(self, now: float, until: float) -> int:
+        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        begin = max(now, self.closed_until)
+        if until < begin:
+            return 0
+        if self._is_over(begin):
+            return self.k * (1 + int((until - begin) / self.d))
+        assert self.end is not None
+        later = self.k * (1 + int((until - self.end) / self.d)) if until >= self.end else 0
+        return max(0, self.k - self.used) + later
+
+    def ends(self, now: float) -> float | None:
+        """When the window that is open at `now` ends."""
+        return None if self._is_over(now) else self.end
+
+    def why(self, now: float) -> str:
+        """What a request that may not leave at `now` waits for."""
+        if now < self.closed_until:
+            return "the server asked for a pause"
+        if not self._is_over(now) and self.used >= self.k:
+            return f"all {self.k:,} requests of the window are used"
+        return "the first request of the window is in flight"
 
     def _end(self, rest: float, spent: int, at: float, *, alone: bool) -> None:
         """Take in that the server's window ended about `rest` seconds after its reply was sent."""

@@ -1,0 +1,58 @@
+"""The tokens of a campaign: read from the environment, kept secret, and used by one process at a time."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from socialcrawl.model import Credential
+from socialcrawl.secret import secret
+from socialcrawl.settings import Settings
+from socialcrawl.tokens import TokenLease, distinct
+
+Secret = str | tuple[str, ...]
+ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets."""
+
+    credentials: tuple[Credential, ...]
+    secrets: dict[str, Secret] = field(repr=False)
+    leases: list[TokenLease] = field(default_factory=list, repr=False)
+
+    def release(self) -> None:
+        """Let other processes use the tokens."""
+        for lease in self.leases:
+            lease.release()
+
+
+def access(settings: Settings, base: str, *, lease: bool = True) -> Access:
+    """The tokens that the settings name, for the server at `base`.
+
+    Args:
+        settings: the campaign.
+        base: the server.
+        lease: whether other processes are kept from using them; they are let go with `release`.
+
+    Raises:
+        SettingsError: a variable is not set or holds no token, or two name the same one.
+        StoreError: another process uses one of them.
+    """
+    source = settings.source
+    wanted = [(Credential(token.name, token.kind), token.env) for token in source.tokens]
+    wanted = wanted or [(Credential(ONLY), source.token_env)]
+    secrets: dict[str, Secret] = {
+        credential.name: secret(env) if isinstance(env, str) else tuple(secret(name) for name in env)
+        for credential, env in wanted
+    }
+    distinct(secrets)
+    credentials = tuple(credential for credential, _ in wanted)
+    if not lease:
+        return Access(credentials, secrets)
+    with ExitStack() as undo:
+        leases = []
+        for name, value in secrets.items():
+            leases.append(TokenLease(base, value, name))
+            undo.callback(leases[-1].release)
+        undo.pop_all()
+    return Access(credentials, secrets, leases)

@@ -1,0 +1,41 @@
+"""A crawl that may ask so many nodes and no more, whichever kind of crawl it is. Pure."""
+
+from collections.abc import Sequence
+
+from socialcrawl.model import Outcome, Stop, Wait
+from socialcrawl.protocols import Batch, Crawl, History
+
+FREE = ("search", "resolve")  # acts that find out whom to ask, and ask nobody
+
+
+class Bounded:
+    """The crawl `inner` with a budget of `most` nodes; the same contract."""
+
+    def __init__(self, inner: Crawl, most: int) -> None:
+        self.inner, self.most = inner, most
+        self.asked = 0
+
+    def choose(self, size: int, now: float) -> Batch | Wait | Stop:
+        """The next picks of the inner crawl, as many as the budget leaves."""
+        left = self.most - self.asked
+        choice = self.inner.choose(max(1, min(size, left)), now)
+        if isinstance(choice, Wait | Stop) or left >= _counted(choice):
+            return choice
+        return Stop(
+            "budget",
+            f"the budget max_nodes = {self.most:,} accounts is reached; raise it and run again to go on",
+        )
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Count the nodes, and let the inner crawl learn."""
+        self.asked += _counted(batch)
+        self.inner.absorb(batch, outcomes)
+
+    def fold(self, history: History) -> None:
+        """Count and absorb every finished batch in turn."""
+        for batch, outcomes in history:
+            self.absorb(batch, outcomes)
+
+
+def _counted(batch: Batch) -> int:
+    return sum(pick.act not in FREE for pick in batch)

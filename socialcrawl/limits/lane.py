@@ -1,0 +1,89 @@
+"""A lane: all windows of one credential on one endpoint, which hold at once. Pure: time is passed in."""
+
+from collections.abc import Sequence
+from math import inf
+
+from socialcrawl.limits.counted import AlignedWindow, SlidingWindow
+from socialcrawl.limits.offset import Offset
+from socialcrawl.limits.policy import Rule
+from socialcrawl.limits.window import DAY, FixedWindow, Window
+from socialcrawl.model import FAILED, Limit, Reply
+
+
+def window(rule: Rule, offset: Offset) -> Window:
+    """The window of a rule; `offset` is the distance to the server's clock."""
+    if rule.kind == "sliding":
+        return SlidingWindow(rule.k, rule.d)
+    if rule.kind == "aligned":
+        return AlignedWindow(rule.k, rule.d, offset)
+    return FixedWindow(rule.k, rule.d)
+
+
+class Lane:
+    """The windows of one credential on one endpoint.
+
+    The first of them is the one that rate-limit headers speak of. A window of 24 hours that only the headers know of
+    begins to count when they first tell.
+    """
+
+    def __init__(self, credential: str, endpoint: str, rules: Sequence[Rule], offset: Offset) -> None:
+        self.credential, self.endpoint = credential, endpoint
+        self.windows = [window(rule, offset) for rule in rules]
+        self.main = self.windows[0]
+        self.daily = next((w for w in self.windows if w.d == DAY), None)
+
+    def when(self, now: float) -> float:
+        """The earliest instant at which all windows let a request leave; `now` if at once. Changes nothing."""
+        latest = now
+        for one in self.windows:
+            when = one.when(now)
+            latest = max(latest, when)
+        return latest
+
+    def take(self, now: float) -> None:
+        """Count a request that leaves at `now` in every window."""
+        for one in self.windows:
+            one.take(now)
+
+    def learn(self, sent: float, reply: Reply) -> None:
+        """Take in the reply to the request that left at `sent`."""
+        said = smallest(reply.limits, daily=False), smallest(reply.limits, daily=True)
+        counted = reply.kind not in FAILED
+        if said[1] is not None and self.daily is None:
+            self.daily = FixedWindow(said[1].most, DAY)
+            self.daily.take(sent)
+            self.windows.append(self.daily)
+        for one in self.windows:
+            limit = said[1] if one is self.daily else said[0] if one is self.main else None
+            one.learn(limit, reply.date, reply.at, sent=sent, counted=counted)
+
+    def close(self, until: float, *, over: bool = False, daily: bool = False) -> None:
+        """Send nothing before `until`; `over`: the server said that the main (or the daily) window ends then."""
+        chosen = self.daily if daily and self.daily is not None else self.main
+        chosen.close(until, over=over)
+
+    def sound(self) -> None:
+        """Forget what was in flight (a restart)."""
+        for one in self.windows:
+            one.sound()
+
+    def room(self, now: float, until: float) -> int:
+        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        return min(one.room(now, until) for one in self.windows)
+
+    def deadline(self, now: float) -> float:
+        """When what is left of the main window is lost: 0 where one could begin now, inf where nothing is ever lost."""
+        ends = self.main.ends(now)
+        if ends is None:
+            return 0.0 if isinstance(self.main, FixedWindow) else inf
+        return ends
+
+    def why(self, now: float) -> str:
+        """What a request that may not leave at `now` waits for."""
+        return max(self.windows, key=lambda one: one.when(now)).why(now)
+
+
+def smallest(limits: Sequence[Limit], *, daily: bool) -> Limit | None:
+    """Of the header families of the day, or of the window, the one with the smallest number of requests left."""
+    said = [limit for limit in limits if limit.daily == daily]
+    return min(said, key=lambda limit: limit.left, default=None)

@@ -1,0 +1,212 @@
+"""What a campaign will probably need, and which budget it reaches first. Pure.
+
+The campaign is gone through in its order, searches, look-ups, seeds, steps, each in mean numbers (`Typical`), until it
+is done or the next request finds no budget left. With the dearest numbers (`FULL`) the same tells how soon a budget can
+be reached at all.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil, inf
+
+from socialcrawl.limits.shape import LOOK_UP, Amount, Done, Left, Shape, bursts, left, pace, price, times
+
+COUNTED, STORED, ASSUMED = "counted", "stored", "assumed"  # what a number rests on
+TOKENS = "tokens"  # what is reached where no token may ask an endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """Mean numbers of what a platform answers.
+
+    Attributes:
+        posts_per_page: posts on a page of a timeline.
+        more: the share of accounts that have another page after page 1, 2, ...; the last one holds for all further.
+        missing: the share of accounts that cannot be read: one request, no posts.
+        named: the share of accounts that are known by their name only, and looked up.
+        authors: authors who are new, for each post that a search finds.
+        answer: seconds for an answer.
+        matches: posts that each search would find; None: as many as it may read.
+        rests: on what a number rests, by its name: COUNTED | STORED; ASSUMED where nothing is said.
+    """
+
+    posts_per_page: float = 70.0
+    more: tuple[float, ...] = (0.7,)
+    missing: float = 0.05
+    named: float = 0.05
+    authors: float = 0.8
+    answer: float = 0.5
+    matches: tuple[int, ...] | None = None
+    rests: Mapping[str, str] = field(default_factory=dict)
+
+    def pages_per_user(self, most: int) -> float:
+        """The mean number of pages of an account that can be read, of which at most `most` are asked for."""
+        mean, reach = 1.0, 1.0
+        for page in range(most - 1):
+            reach *= self.more[min(page, len(self.more) - 1)]
+            mean += reach
+        return mean
+
+    def on(self, name: str) -> str:
+        """What the number `name` rests on."""
+        return self.rests.get(name, ASSUMED)
+
+
+FULL = Typical(100.0, (1.0,), 0.0, 1.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of a campaign: `turns` times the same means by endpoint (without seconds), `nodes` asked in each."""
+
+    name: str
+    turns: float
+    means: Mapping[str, Amount]
+    nodes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The budget that is reached first: its name (TOKENS: nobody may ask), in which phase, after how many turns."""
+
+    budget: str
+    phase: str
+    turns: float
+
+
+def likely(
+    shape: Shape, typical: Typical, done: Done | None = None, now: float = 0.0
+) -> tuple[dict[str, Amount], Amount, Reached | None]:
+    """What each endpoint is probably still used for; all together; and the budget that is reached first, if one is.
+
+    The seconds of an endpoint are those of its windows; those of all together also those of the answers.
+    """
+    done = done or Done()
+    course = _Course(shape, typical, left(shape, done, now))
+    reached = next((end for phase in phases(shape, typical, done, now) if (end := course.go(phase))), None)
+    spent = course.spent
+    return course.used, replace(spent, seconds=max(spent.seconds, course.waited)), reached
+
+
+def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:
+    """What is left of a campaign, in its order."""
+    roles, page = shape.roles, shape.policy.endpoints[shape.roles.search].page
+    matches = typical.matches or (shape.search_pages * page,) * shape.queries
+    reads = [min(found, shape.search_pages * page) for found in matches[done.queries :]]
+    rest = left(shape, done, now, authors=sum(reads) * typical.authors)
+    reads = reads[: rest.queries]
+    for posts in reads:
+        asked = max(1, ceil(posts / page))
+        authors = posts * typical.authors if shape.expanded else 0.0
+        yield Phase("searches", 1, {roles.search: _amount(shape, roles.search, asked, posts, authors)})
+    for name, users in ((roles.by_name, rest.names), (roles.by_id, rest.ids)):
+        if users:
+            yield Phase("look-ups", 1, {name: _amount(shape, name, ceil(users / LOOK_UP), 0, users)})
+    yield Phase("seeds", rest.seeds, _account(shape, typical, 0.0), 1)
+    yield Phase("steps", rest.steps, _account(shape, typical, typical.named), 1)
+
+
+def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
+    """The mean of asking one account: perhaps a look-up by name, then its pages."""
+    roles = shape.roles
+    page = shape.policy.endpoints[roles.timeline].page
+    here = 1.0 - typical.missing
+    # Who is gone is found out by the look-up, or else by the first page.
+    pages = here * typical.pages_per_user(shape.pages_per_user)
+    posts = pages * min(page, typical.posts_per_page)
+    means = {roles.timeline: _amount(shape, roles.timeline, pages + typical.missing * (1.0 - named), posts, 0)}
+    if named:
+        means[roles.by_name] = _amount(shape, roles.by_name, named, 0, named * here)
+    return means
+
+
+def _amount(shape: Shape, endpoint: str, requests: float, posts: float, users: float) -> Amount:
+    money = price(shape, posts, users) + requests * shape.policy.fee(endpoint)
+    return Amount(requests, posts, users, money)
+
+
+class _Course:
+    """A campaign on its way: `used` by endpoint and `spent` in all, whose seconds are those of the slowest endpoint."""
+
+    def __init__(self, shape: Shape, typical: Typical, rest: Left) -> None:
+        self.shape, self.answer, self.rest = shape, typical.answer / shape.flight, rest
+        self.used: dict[str, Amount] = {}
+        self.spent = Amount()
+        self.nodes = 0.0
+
+    @property
+    def waited(self) -> float:
+        """Seconds until all answers so far have come."""
+        return times(self.spent.requests, self.answer)
+
+    def go(self, phase: Phase) -> Reached | None:
+        """Go through a phase, or through as much of it as the budget allows; then the budget that was reached."""
+        bounds = self._bounds(phase)
+        budget = min(bounds, key=lambda name: bounds[name])
+        turns = min(phase.turns, max(0.0, bounds[budget]))
+        seconds = [self._use(name, mean, turns) for name, mean in phase.means.items()]
+        self.spent = replace(self.spent, seconds=self.spent.seconds + max(seconds))
+        self.nodes += times(turns, phase.nodes)
+        return Reached(budget, phase.name, turns) if turns < phase.turns else None
+
+    def _use(self, endpoint: str, mean: Amount, turns: float) -> float:
+        """Count some turns of an endpoint; the seconds that its windows take for them."""
+        speed = pace(self.shape, endpoint)
+        requests, posts, users, money = (
+            times(turns, each) for each in (mean.requests, mean.posts, mean.users, mean.money)
+        )
+        part = Amount(requests, posts, users, money, requests / speed if speed else 0.0)
+        self.used[endpoint] = _plus(self.used.get(endpoint, Amount()), part)
+        self.spent = _plus(self.spent, replace(part, seconds=0.0))
+        return part.seconds
+
+    def _bounds(self, phase: Phase) -> dict[str, float]:
+        """The turns of a phase that each budget allows."""
+        rest, spent, means = self.rest, self.spent, phase.means
+        requests = sum(mean.requests for mean in means.values())
+        closed = any(mean.requests and not pace(self.shape, name) for name, mean in means.items())
+        return {
+            TOKENS: 0.0 if closed else inf,
+            "max_nodes": _ratio(rest.nodes - self.nodes, phase.nodes),
+            "max_requests": _ratio(rest.requests - spent.requests, requests),
+            "max_posts": self._payable(phase, "posts", rest.posts - spent.posts),
+            "max_money": self._payable(phase, "money", rest.money - spent.money),
+            "max_time": min(
+                _ratio(rest.seconds - self.waited, requests * self.answer),
+                *(self._in_time(name, mean.requests) for name, mean in means.items()),
+            ),
+        }
+
+    def _in_time(self, endpoint: str, requests: float) -> float:
+        used = self.used.get(endpoint, Amount()).requests
+        return _ratio(bursts(self.shape, endpoint, self.rest.seconds) - used, requests)
+
+    def _payable(self, phase: Phase, what: str, amount: float) -> float:
+        """The turns that so many posts or mills allow: a request leaves only if its dearest can be paid."""
+        each = sum(getattr(mean, what) for mean in phase.means.values())
+        dearest, usual = max((self._dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0))
+        return _ratio(amount - dearest + usual, each) if amount >= dearest else 0.0
+
+    def _dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
+        """The most posts or mills that one request may bring, and the mean."""
+        known, roles = self.shape.policy.endpoints[endpoint], self.shape.roles
+        usual = getattr(mean, what) / mean.requests if mean.requests else 0.0
+        if known.returns != "post":
+            return usual, usual  # a look-up says how many it asks for
+        users = known.page if self.shape.expanded and endpoint == roles.search else 0
+        money = price(self.shape, known.page, users) + self.shape.policy.fee(endpoint)
+        return (known.page if what == "posts" else money), usual
+
+
+def _plus(one: Amount, other: Amount) -> Amount:
+    return Amount(
+        one.requests + other.requests,
+        one.posts + other.posts,
+        one.users + other.users,
+        one.money + other.money,
+        one.seconds + other.seconds,
+    )
+
+
+def _ratio(amount: float, each: float) -> float:
+    return amount / each if each else inf

@@ -1,0 +1,188 @@
+"""A campaign in numbers, what is left of it, and what the windows allow: what quotes are made of. Pure."""
+
+from dataclasses import dataclass, field
+from math import ceil, floor, inf
+
+from socialcrawl.limits.budget import Caps
+from socialcrawl.limits.policy import Policy, Rule
+
+LOOK_UP = 100  # users of one look-up
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The endpoints of a platform, by what a crawl does with them."""
+
+    search: str
+    by_name: str
+    by_id: str
+    timeline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A campaign in numbers; None is no limit.
+
+    Attributes:
+        policy: rules, page sizes and prices.
+        roles: which endpoint does what.
+        kinds: of the credentials, app | user.
+        queries, search_pages: the searches, and the pages that each may read.
+        expanded: whether searches bring the authors' profiles, which are billed; else they are looked up.
+        usernames: accounts that are named.
+        most_found: the most accounts that searches add to them.
+        pages_per_user: the most pages of a timeline.
+        steps: n, accounts to ask after the seeds.
+        max_nodes: the most accounts to ask, seeds included.
+        caps: the rest of the budget.
+        flight: requests in flight at most.
+    """
+
+    policy: Policy
+    roles: Roles
+    kinds: tuple[str, ...] = ("app",)
+    queries: int = 0
+    search_pages: int = 1
+    expanded: bool = False
+    usernames: int = 0
+    most_found: int | None = None
+    pages_per_user: int = 1
+    steps: int | None = None
+    max_nodes: int | None = None
+    caps: Caps = field(default_factory=Caps)
+    flight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a campaign has done and spent already; nothing, if it has not begun.
+
+    Attributes:
+        requests, posts, money: as the planner counts them, what was never settled at its dearest; money in mills.
+        began: when its first request left (Unix seconds).
+        queries: searches finished, which have `found` so many authors.
+        looked_up: seeds that were looked up, `gone` those of them that cannot be asked.
+        asked: accounts asked, however that ended: what max_nodes counts.
+        seeds: accounts asked before the steps began, `waiting` those that are to be asked again.
+        steps: accounts asked after the seeds.
+        known: accounts among the usernames whose ids the database knows.
+    """
+
+    requests: int = 0
+    posts: int = 0
+    money: int = 0
+    began: float | None = None
+    queries: int = 0
+    found: int = 0
+    looked_up: int = 0
+    gone: int = 0
+    asked: int = 0
+    seeds: int = 0
+    waiting: int = 0
+    steps: int = 0
+    known: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left to do at most, and of the budget; inf where nothing bounds it. `seconds` of max_time."""
+
+    queries: int
+    found: float
+    names: float
+    ids: float
+    seeds: float
+    steps: float
+    nodes: float
+    requests: float
+    posts: float
+    money: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Requests, the posts and users that are billed for them, mills, and the seconds that the windows take for them."""
+
+    requests: float = 0.0
+    posts: float = 0.0
+    users: float = 0.0
+    money: float = 0.0
+    seconds: float = 0.0
+
+
+def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = None) -> Left:
+    """What is left of a campaign at `now` (Unix seconds), if the searches still to come find `authors` (None: all).
+
+    Searches, look-ups, seeds and steps follow each other: whoever is at one of them is done with those before.
+    """
+    caps, at_seeds = shape.caps, done.asked > 0
+    queries = 0 if done.looked_up or at_seeds else max(0, shape.queries - done.queries)
+    more = queries * shape.search_pages * shape.policy.endpoints[shape.roles.search].page
+    found = min(_bound(shape.most_found), done.found + (more if authors is None or not queries else authors))
+    names = 0 if at_seeds else max(0, shape.usernames - done.looked_up)
+    ids = 0 if at_seeds or shape.expanded else max(0, shape.usernames + found - done.looked_up - names)
+    seeds = done.waiting if done.steps else max(0, shape.usernames + found - done.gone - done.seeds)
+    return Left(
+        queries=queries,
+        found=found,
+        names=names,
+        ids=ids,
+        seeds=seeds,
+        steps=max(0, _bound(shape.steps) - done.steps),
+        nodes=max(0, _bound(shape.max_nodes) - done.asked),
+        requests=max(0, _bound(caps.requests) - done.requests),
+        posts=max(0, _bound(caps.posts) - done.posts),
+        money=max(0, _bound(caps.money) - done.money),
+        seconds=max(0.0, _bound(caps.seconds) - (0.0 if done.began is None else now - done.began)),
+    )
+
+
+def price(shape: Shape, posts: float, users: float) -> float:
+    """The price of posts and users, in mills."""
+    return times(posts, shape.policy.price("post", 1)) + times(users, shape.policy.price("user", 1))
+
+
+def pace(shape: Shape, endpoint: str) -> float:
+    """Requests per second that the windows allow in the long run: the sum of k/d over all credentials."""
+    return sum(min(rule.k / rule.d for rule in rules) for rules in _rules(shape, endpoint))
+
+
+def allowed(shape: Shape, endpoint: str, seconds: float) -> int:
+    """The budget n = k T / d over all credentials (Gouriten et al., section 2.1)."""
+    return sum(min(floor(rule.k * seconds / rule.d) for rule in rules) for rules in _rules(shape, endpoint))
+
+
+def windows(shape: Shape, endpoint: str, requests: float) -> float:
+    """How many windows have to open for so many requests, if all credentials are used to the full."""
+    rules = _rules(shape, endpoint)
+    if not requests or requests == inf or not rules:
+        return inf if requests else 0
+    longest = max(rule.d for several in rules for rule in several[:1])
+    return ceil(requests / (pace(shape, endpoint) * longest) - 1e-9)
+
+
+def bursts(shape: Shape, endpoint: str, seconds: float) -> float:
+    """The most requests that any course of the windows lets leave in `seconds`."""
+    return sum(min(_burst(rule, seconds) for rule in rules) for rules in _rules(shape, endpoint))
+
+
+def times(count: float, each: float) -> float:
+    """So much, so often; nothing, however often, is nothing."""
+    return count * each if each else 0.0
+
+
+def _burst(rule: Rule, seconds: float) -> float:
+    if seconds == inf:
+        return inf
+    return rule.k * (ceil(seconds / rule.d) + (rule.kind == "aligned" and seconds > 0))
+
+
+def _rules(shape: Shape, endpoint: str) -> list[tuple[Rule, ...]]:
+    """The rules of each credential that may ask an endpoint at all."""
+    known = shape.policy.endpoints[endpoint]
+    return [rules for kind in shape.kinds if (rules := known.rules(kind))]
+
+
+def _bound(number: float | None) -> float:
+    return inf if number is None else number

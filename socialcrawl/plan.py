@@ -1,0 +1,142 @@
+"""What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
+
+from dataclasses import dataclass
+from math import isinf
+from pathlib import Path
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.budget import Caps
+from socialcrawl.limits.policy import Policy
+from socialcrawl.limits.quote import at_most, total
+from socialcrawl.limits.shape import Roles, Shape
+from socialcrawl.loopback import is_loopback
+from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.policies import policy, policy_in
+from socialcrawl.relevance import Topic
+from socialcrawl.settings import Settings
+from socialcrawl.sources.x.source import BY_ID, BY_NAME, SEARCH, TIMELINE
+from socialcrawl.sources.x.vocabulary import Vocabulary, vocabulary
+from socialcrawl.words import seconds
+
+ROLES = Roles(search=SEARCH, by_name=BY_NAME, by_id=BY_ID, timeline=TIMELINE)
+THREADS = 16  # requests in flight at most
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A campaign as it was meant.
+
+    Attributes:
+        settings: the file.
+        topic: what it is about.
+        table: the platform's own policy; `policy` is the same under the campaign's [limits].
+        words: the vocabulary.
+        base: the server that is asked; `billed` says that it is not on this machine.
+        queries: the texts to search.
+        usernames: the accounts to begin with.
+        caps: the budget, but for the number of nodes, which the crawl keeps.
+    """
+
+    settings: Settings
+    topic: Topic
+    table: Policy
+    policy: Policy
+    words: Vocabulary
+    base: str
+    billed: bool
+    queries: list[str]
+    usernames: list[str]
+    caps: Caps
+
+    @property
+    def shape(self) -> Shape:
+        """The campaign in numbers, of which quotes are made."""
+        settings = self.settings
+        return Shape(
+            policy=self.policy,
+            roles=ROLES,
+            kinds=tuple(token.kind for token in settings.source.tokens) or ("app",),
+            queries=len(self.queries),
+            search_pages=settings.seeds.search_pages,
+            expanded=bool(self.words.search),
+            usernames=len({name.lower() for name in self.usernames}),
+            most_found=settings.seeds.most,
+            pages_per_user=settings.source.pages_per_user,
+            steps=settings.crawl.steps,
+            max_nodes=settings.budget.max_nodes,
+            caps=self.caps,
+            flight=min(THREADS, settings.crawl.refresh_rate),
+        )
+
+    @property
+    def most(self) -> int | None:
+        """The most that the whole campaign can cost, in mills of a cent; None where nothing bounds it."""
+        money = total(self.shape, at_most(self.shape)).money
+        return None if isinf(money) else round(money)
+
+    def guard(self) -> None:
+        """Nothing, but for a server that bills and a budget without an end.
+
+        Raises:
+            SettingsError: the campaign could spend without limit.
+        """
+        budget = self.settings.budget
+        if not self.billed or budget.max_posts is not None or budget.max_money is not None:
+            return
+        page = self.table.price("post", self.table.endpoints[TIMELINE].page)
+        window = self.table.endpoints[TIMELINE].app[0].k * page / MILLS_PER_DOLLAR
+        raise SettingsError(
+            f"This campaign would ask {self.base}, which bills what it returns: a page of 100 posts is "
+            f"${page / MILLS_PER_DOLLAR:.2f}, one window of timelines up to ${window:,.0f}. "
+            "Set max_money (dollars) or max_posts under [budget]."
+        )
+
+
+def plan(settings: Settings) -> Plan:
+    """The plan of a campaign.
+
+    Raises:
+        SettingsError: the keywords, the usernames or the policy are unusable, or there is nothing to start from.
+    """
+    topic = Topic(settings.topic.keywords, settings.topic.patterns)
+    own = settings.source.policy
+    table = policy(settings.source.platform) if own is None else policy_in(own)
+    base = settings.source.base_url or table.base_url
+    usernames = _usernames(settings)
+    queries = topic.searches() if settings.seeds.search else []
+    if not queries and not usernames:
+        raise SettingsError("There is nothing to start from: set search = true or name usernames under [seeds].")
+    words = vocabulary(settings.source.vocabulary)
+    rules = table.limited(settings.limits.k, settings.limits.d)
+    billed = not is_loopback(base)
+    return Plan(settings, topic, table, rules, words, base, billed, queries, usernames, _caps(settings))
+
+
+def usernames_in(file: Path) -> list[str]:
+    """The names in a file of seeds, one a line, without @; empty lines and those that begin with # are none.
+
+    Raises:
+        SettingsError: the file cannot be read.
+    """
+    try:
+        lines = [line.strip().removeprefix("@") for line in file.read_text("utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The file of seeds {file} cannot be read: {error}.") from error
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _caps(settings: Settings) -> Caps:
+    given = settings.budget
+    money = None if given.max_money is None else round(given.max_money * MILLS_PER_DOLLAR)
+    lasting = None if given.max_time is None else seconds(given.max_time)
+    return Caps(given.max_requests, given.max_posts, money, lasting)
+
+
+def _usernames(settings: Settings) -> list[str]:
+    file = settings.seeds.file
+    names = [*settings.seeds.usernames, *(usernames_in(file) if file is not None else ())]
+    names = [name.strip().removeprefix("@") for name in names]
+    wrong = [name for name in names if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15]
+    if wrong:
+        raise SettingsError(f"{wrong[0]!r} is no username of X: letters, digits and _, 15 at most (under [seeds]).")
+    return names
