@@ -83,8 +83,9 @@ class Plan:
         budget = self.settings.budget
         if not self.billed or budget.max_posts is not None or budget.max_money is not None:
             return
-        page = self.table.price("post", self.table.endpoints[TIMELINE].page)
-        window = self.table.endpoints[TIMELINE].app[0].k * page / MILLS_PER_DOLLAR
+        timelines = self.table.endpoints[TIMELINE]
+        page = self.table.price("post", timelines.page)
+        window = max(rules[0].k for rules in (timelines.app, timelines.user) if rules) * page / MILLS_PER_DOLLAR
         raise SettingsError(
             f"This campaign would ask {self.base}, which bills what it returns: a page of 100 posts is "
             f"${page / MILLS_PER_DOLLAR:.2f}, one window of timelines up to ${window:,.0f}. "
@@ -101,6 +102,7 @@ def plan(settings: Settings) -> Plan:
     topic = Topic(settings.topic.keywords, settings.topic.patterns)
     own = settings.source.policy
     table = policy(settings.source.platform) if own is None else policy_in(own)
+    _complete(table)
     base = settings.source.base_url or table.base_url
     usernames = _usernames(settings)
     queries = topic.searches() if settings.seeds.search else []
@@ -110,6 +112,13 @@ def plan(settings: Settings) -> Plan:
     rules = table.limited(settings.limits.k, settings.limits.d)
     billed = not is_loopback(base)
     return Plan(settings, topic, table, rules, words, base, billed, queries, usernames, _caps(settings))
+
+
+def _complete(table: Policy) -> None:
+    for name in (SEARCH, BY_NAME, BY_ID, TIMELINE):
+        known = table.endpoints.get(name)
+        if known is None or not (known.app or known.user):
+            raise SettingsError(f'The policy has no rules for {name}: add [endpoints."{name}"] with app or user.')
 
 
 def usernames_in(file: Path) -> list[str]:

@@ -109,10 +109,17 @@ class BudgetSection(Section):
 class TokenSection(Section):
     """One of several tokens: the environment variable that holds it, and for whom it speaks."""
 
-    env: str | Annotated[list[str], Field(min_length=4, max_length=4)] = Field(
+    env: str | list[str] = Field(
         description="one variable (bearer), or four: API key, its secret, access token, its secret (OAuth 1.0a)"
     )
     kind: Literal["app", "user"] = Field(default="app", description="app (bearer of an app) or user")
+
+    @field_validator("env")
+    @classmethod
+    def _one_or_four(cls, env: str | list[str]) -> str | list[str]:
+        if isinstance(env, list) and len(env) != 4:
+            raise ValueError("write one variable (bearer), or four: key, its secret, access token, its secret")
+        return env
 
     @property
     def name(self) -> str:

@@ -195,3 +195,39 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
     assert table.fee("/2/tweets/counts/recent") == 500
     assert (table.tariff, table.cap, table.as_of) == (Tariff(500, 1000), 3_000_000, "2026-11-01")
     assert table.price("user", 3) == 3_000
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"max_time": "fortnight"}, "write 3s, 15m, 1h"),
+        ({"max_time": "0s"}, "no time at all"),
+        ({"max_nodes": 0}, "greater than or equal to 1"),
+        ({"confirm_above": -1.0}, "greater than or equal to 0"),
+    ],
+)
+def test_a_budget_that_is_none_is_refused(budget, said):
+    with pytest.raises(SettingsError, match=said):
+        checked(LEAST | {"budget": budget}, FILE)
+
+
+def test_tokens_are_named_by_their_variables():
+    tokens = [{"env": "A"}, {"env": ["K", "KS", "U", "US"], "kind": "user"}]
+    found = checked(LEAST | {"source": {"tokens": tokens}}, FILE).source.tokens
+    assert [(token.name, token.kind) for token in found] == [("A", "app"), ("U", "user")]
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        ({"env": ["K", "KS"]}, "one variable (bearer), or four"),
+        ({"env": "A", "kind": "admin"}, "'app' or 'user'"),
+        ({"envv": "A"}, "Did you mean 'env'?"),
+        ({"kind": "app"}, "env is missing"),
+    ],
+)
+def test_a_token_that_is_none_is_refused_with_its_place(token, said):
+    with pytest.raises(SettingsError) as error:
+        checked(LEAST | {"source": {"tokens": [{"env": "A"}, token]}}, FILE)
+    assert said in str(error.value)
+    assert "[source] tokens.1" in str(error.value)
