@@ -7,21 +7,41 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import LONGEST, PATIENCE, TRIES, WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, steps_in
-from socialcrawl.limits.quote import ceiling
-from socialcrawl.model import Answer, Grant, Limit, Page, PostRow, Reply, Request, Stop, Wait
+from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.limits.policy import Endpoint, Policy, Rule, Tariff, steps_in
+from socialcrawl.limits.retry import FEW, JITTER, LONGEST, TRIES, Backoff
+from socialcrawl.model import Answer, Credential, Grant, Limit, Page, PostRow, Reply, Request, Stop, Wait
 
-POSTS, USERS = "/posts", "/users"
+POSTS, USERS, APPS = "/posts", "/users", "/apps"
+FIVE = (Rule(5, 900.0),)
 POLICY = Policy(
-    "x", "", "2026", {POSTS: Endpoint(5, 900.0, 10, "post"), USERS: Endpoint(5, 900.0, 10, "user")},
+    "x", "", "2026",
+    {POSTS: Endpoint(FIVE, (Rule(2, 900.0),), 10), USERS: Endpoint(FIVE, FIVE, 10, "user"), APPS: Endpoint(FIVE)},
     {"post": 0.005, "user": 0.01},
 )  # fmt: skip
 DATE = 50_000.0  # the server's clock, which is not ours
 
 
-def planner(caps=None, credentials=("main",), pause=1.0):
-    return WindowPlanner(POLICY, credentials, caps or Caps(), pause)
+def planner(caps=None, credentials=("main",), policy=POLICY, **backoff):
+    return WindowPlanner(
+        policy, [Credential(*name.split(":")) for name in credentials], caps or Caps(), Backoff(**backoff)
+    )
+
+
+WIDE = POLICY.limited(100_000, 900.0)  # windows that no test of pauses fills
+
+
+def worked(by, at=100.0):
+    """Let one request be answered well: from now on the planner is patient."""
+    answered(by, asked(999), "ok", at)
+    return by
+
+
+def paused(again, now):
+    """The seconds of a Wait that began at `now`."""
+    assert isinstance(again, Wait), again
+    assert again.why == "because"
+    return again.until - now
 
 
 def asked(n=0, endpoint=POSTS, items=10):
@@ -48,7 +68,7 @@ def test_a_used_up_window_is_waited_for_by_the_servers_clock():
     by = planner()
     again = answered(by, asked(), "window", 100.0, date=DATE, limits=[Limit(0, 5, DATE + 300.0)])
     assert again == Wait(401.0, "because")
-    assert by.take(asked(), 400.9) == Wait(401.0, "the server asked for a pause")
+    assert by.take(asked(), 400.9) == Wait(401.0, "the server asked for a pause (/posts)")
     assert isinstance(by.take(asked(), 401.0), Grant)
 
 
@@ -67,73 +87,160 @@ def test_a_used_up_day_without_an_instant_is_asked_again_in_a_quarter_of_an_hour
     assert answered(planner(), asked(), "day", 100.0, **more) == Wait(100.0 + LONGEST, "because")
 
 
-@pytest.mark.parametrize(("kind", "stop"), [("month", "budget"), ("money", "budget"), ("refused", "failed")])
-def test_what_asking_again_cannot_mend_stops(kind, stop):
-    assert answered(planner(), asked(), kind, 100.0) == Stop(stop, "because")
+@pytest.mark.parametrize("kind", ["month", "money"])
+def test_a_cap_of_the_month_and_no_credits_pause_until_the_next_billing_cycle(kind):
+    june = 1_780_358_400.0  # 2026-06-02
+    stop = answered(planner(), asked(), kind, june)
+    why = "because; the next billing cycle begins on 2026-07-01 (UTC)"
+    assert stop == Stop("budget", why, 1_782_864_000.0)
+    by = WindowPlanner(POLICY, [Credential("main")], Caps(), cycle_day=3)
+    assert answered(by, asked(), kind, 100.0, date=june).until == june + 86_400.0  # the server's clock
 
 
-def test_too_many_without_an_instant_backs_off_twice_as_long_each_time_and_gives_up_at_the_fifth():
-    by, now = planner(), 100.0
-    for pause in (1.0, 2.0, 4.0, 8.0):
-        assert answered(by, asked(), "backoff", now) == Wait(now + pause, "because")
-        assert by.take(asked(), now + pause - 0.01) == Wait(now + pause, "the server asked for a pause")
-        now += pause
-    last = answered(by, asked(), "backoff", now)
-    assert isinstance(last, Stop)
-    assert (last.kind, last.why) == ("failed", "because (5 times in a row); all is saved, run again later to go on")
+@pytest.mark.parametrize("kind", ["refused", "invalid"])
+def test_what_asking_again_cannot_mend_stops(kind):
+    assert answered(planner(), asked(), kind, 100.0) == Stop("failed", "because")
 
 
-def test_no_back_off_is_longer_than_a_quarter_of_an_hour():
-    by, now = planner(pause=600.0), 100.0
-    assert answered(by, asked(), "backoff", now) == Wait(700.0, "because")
-    assert answered(by, asked(), "backoff", 700.0) == Wait(700.0 + LONGEST, "because")
+def pauses(by, kind, count, now=1_000.0, request=asked):
+    """The pauses after so many failures, each of a request of its own."""
+    found = []
+    for n in range(count):
+        again = answered(by, request(n), kind, now)
+        found.append(paused(again, now))
+        assert isinstance(by.take(asked(), again.until - 0.001), Wait)
+        now = again.until
+    return found
 
 
-def test_a_request_that_stays_broken_is_told_to_the_talk_and_the_fifth_in_a_row_stops():
+def test_too_many_without_an_instant_backs_off_twice_as_long_each_time_with_some_jitter():
+    found = pauses(worked(planner(policy=WIDE)), "backoff", 11)
+    for row, pause in enumerate(found):
+        assert min(LONGEST, 2.0**row) <= pause * (1 + 1e-9) or pause >= LONGEST / (1 + JITTER)
+        assert pause <= min(LONGEST, 2.0**row * (1 + JITTER))
+    assert len({round(pause / 2.0**row, 9) for row, pause in enumerate(found[:9])}) == 9, "chance has its share"
+    assert pauses(worked(planner(policy=WIDE)), "backoff", 11) == found, "the same seed, the same pauses"
+    assert pauses(worked(planner(policy=WIDE, seed=2)), "backoff", 11) != found
+
+
+def test_a_request_that_the_longest_pause_has_not_helped_is_given_back():
+    by, now, said = worked(planner(policy=WIDE, give_up=1e9)), 1_000.0, []
+    while not said or said[-1] is not None:
+        said.append(answered(by, asked(), "backoff", now))
+        now = said[-1].until if said[-1] else now
+    assert len(said) == 12  # 1, 2, ... 512 s, 600 s; the longest with jitter is LONGEST
+    assert LONGEST / (1 + JITTER) <= paused(said[-2], said[-3].until) <= LONGEST
+
+
+def test_a_request_that_stays_broken_is_told_to_the_talk():
+    by, now = worked(planner(policy=WIDE, give_up=1e9)), 1_000.0
+    for n in range(4):
+        said = []
+        for _ in range(TRIES):
+            said.append(answered(by, asked(n), "broken", now))
+            now += 2_000.0
+        assert [type(answer) for answer in said] == [Wait] * (TRIES - 1) + [type(None)]
+
+
+def test_where_nothing_has_worked_yet_the_fifth_failure_in_a_row_stops():
     by, now, said = planner(), 100.0, []
     for n in (0, 0, 0, 1, 1):
         said.append(answered(by, asked(n), "broken", now))
         now += 100.0
     assert [type(answer) for answer in said] == [Wait, Wait, type(None), Wait, Stop]
-    assert (TRIES, PATIENCE) == (3, 5)
+    assert said[-1].why == "because (5 times in a row); all is saved, run again later to go on"
+    assert FEW == 5
+
+
+def test_where_something_has_worked_an_hour_of_failures_stops():
+    by, now, said = worked(planner(policy=WIDE, give_up=3600.0)), 1_000.0, None
+    begun = now
+    while not isinstance(said, Stop):
+        said = answered(by, asked(int(now)), "broken", now)
+        now = said.until if isinstance(said, Wait) else now + 100.0
+    assert 3600.0 <= now - begun <= 3600.0 + LONGEST + 100.0
+    assert "times in a row, for " in said.why
+    assert by.budget.requests < 20
 
 
 def test_a_good_reply_begins_the_row_anew():
     by, now = planner(), 100.0
     for n in range(20):
-        assert answered(by, asked(n), "broken", now) == Wait(now + 1.0, "because")
-        assert answered(by, asked(n), "backoff", now + 1.0) == Wait(now + 2.0, "because")
-        assert answered(by, asked(n), "ok", now + 2.0) is None
+        assert 1.0 <= paused(answered(by, asked(n), "broken", now), now) <= 1.0 + JITTER
+        assert 1.0 <= paused(answered(by, asked(n), "backoff", now + 2.0), now + 2.0) <= 1.0 + JITTER
+        assert answered(by, asked(n), "ok", now + 4.0) is None
         now += 1000.0
 
 
 def test_requests_that_fail_together_count_as_one_failure():
-    by = planner()
-    answered(by, asked(), "ok", 100.0)
+    by = worked(planner(policy=WIDE))
     burst = [by.take(asked(n), 101.0) for n in range(1, 4)]
     said = [by.settle(grant, Reply("broken", 102.0, why="because"), 102.0) for grant in burst]
-    assert said == [Wait(103.0, "because")] * 3
-    assert answered(by, asked(1), "broken", 103.0) == Wait(105.0, "because")
+    assert all(1.0 <= paused(again, 102.0) <= 1.0 + JITTER for again in said)
+    assert 2.0 <= paused(answered(by, asked(1), "broken", 104.0), 104.0) <= 2.0 * (1 + JITTER)
 
 
 def test_a_429_does_not_count_as_a_broken_answer():
-    by, now = planner(), 100.0
-    for pause in (1.0, 2.0, 4.0):
-        assert answered(by, asked(), "backoff", now) == Wait(now + pause, "because")
-        now += pause
-    assert answered(by, asked(), "broken", now) == Wait(now + 1.0, "because")
+    by = worked(planner(policy=WIDE))
+    pauses(by, "backoff", 3)
+    assert 1.0 <= paused(answered(by, asked(50), "broken", 2_000.0), 2_000.0) <= 1.0 + JITTER
+
+
+def test_a_server_in_trouble_is_left_alone_by_every_credential_but_a_429_is_about_one():
+    by = worked(planner(credentials=("a", "b")))
+    again = answered(by, asked(), "broken", 1_000.0)
+    assert by.take(asked(), 1_000.5) == Wait(again.until, "the server asked for a pause (/posts)")
+    assert isinstance(by.take(asked(endpoint=USERS), 1_000.5), Grant)
+    by = worked(planner(credentials=("a", "b")))
+    refused = by.take(asked(), 1_000.0)
+    by.settle(refused, Reply("backoff", 1_000.0, why="because"), 1_000.0)
+    assert by.take(asked(), 1_000.1).credential != refused.credential
 
 
 def test_the_credential_that_is_free_first_is_taken():
     by = planner(credentials=("a", "b"))
     first, second = by.take(asked(), 100.0), by.take(asked(), 100.0)
     assert (first.credential, second.credential) == ("a", "b")
-    assert by.take(asked(), 100.0) == Wait(100.05, "the first request of the window is in flight")
+    assert by.take(asked(), 100.0) == Wait(100.05, "the first request of the window is in flight (/posts)")
     for grant in (first, second):
         by.settle(grant, Reply("ok", 101.0), 101.0)
     taken = [by.take(asked(), 101.0).credential for _ in range(8)]
     assert sorted(taken) == ["a"] * 4 + ["b"] * 4
-    assert by.take(asked(), 101.0) == Wait(1001.0, "all 5 requests of the window for /posts are used")
+    assert by.take(asked(), 101.0) == Wait(1001.0, "all 5 requests of the window are used (/posts)")
+
+
+def test_of_two_windows_the_one_that_ends_first_is_used_up_first_and_one_that_has_not_begun_before_both():
+    by = planner(credentials=("a", "b", "c"))
+    for at in (100.0, 300.0):
+        answered(by, asked(), "ok", at)
+    begun = [lane.credential for lane in by.lanes.of(POSTS) if lane.main.used]
+    assert begun == ["a", "b"]
+    answered(by, asked(), "ok", 400.0)
+    assert [by.take(asked(), 500.0).credential for _ in range(12)] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+
+
+def test_a_credential_that_is_refused_is_set_aside_and_the_last_one_stops():
+    by = planner(credentials=("a", "b"))
+    assert answered(by, asked(), "refused", 100.0, status=401) == Wait(100.0, "the credential a is set aside: because")
+    assert by.lanes.aside == {"a": "because"}
+    for endpoint in (POSTS, USERS):
+        assert by.take(asked(endpoint=endpoint), 101.0).credential == "b"
+    assert answered(planner(), asked(), "refused", 100.0, status=401) == Stop("failed", "because")
+
+
+def test_a_credential_that_one_endpoint_refuses_is_used_on_the_others():
+    by = planner(credentials=("a", "b"))
+    assert isinstance(answered(by, asked(), "refused", 100.0, status=403), Wait)
+    assert [by.take(asked(endpoint=e), 101.0).credential for e in (POSTS, USERS)] == ["b", "a"]
+    by.fold([])
+    assert [lane.credential for lane in by.lanes.of(POSTS)] == ["a", "b"], "a new run tries again: it may be mended"
+
+
+def test_a_token_of_a_user_has_other_windows_and_is_not_used_where_it_has_none():
+    by = planner(credentials=("u:user",))
+    assert [(answered(by, asked(), "ok", 100.0) is None) for _ in range(2)] == [True, True]
+    assert by.take(asked(), 100.0) == Wait(1000.0, "all 2 requests of the window are used (/posts)")
+    assert by.take(asked(endpoint=APPS), 100.0) == Stop("failed", "no credential may ask /apps (any more)")
 
 
 def test_a_closed_window_of_one_credential_leaves_the_other_open():
@@ -152,7 +259,7 @@ def test_the_limit_of_the_headers_replaces_that_of_the_table():
     by = planner()
     answered(by, asked(), "ok", 100.0, date=DATE, limits=[Limit(1, 2, DATE + 900.0)])
     assert isinstance(by.take(asked(), 100.0), Grant)
-    assert by.take(asked(), 100.0) == Wait(1000.0, "all 2 requests of the window for /posts are used")
+    assert by.take(asked(), 100.0) == Wait(1000.0, "all 2 requests of the window are used (/posts)")
 
 
 BUDGETS = [
@@ -216,7 +323,7 @@ def live(by, steps, in_flight=1):
             good = kind in ("ok", "missing")
             flying.append((len(ledger) - 1, grant, Reply(kind, now, rows if good else None, cost=cost if good else 0)))
         else:
-            by.window("main", endpoint).sound()  # its process was killed
+            by.lanes.lane("main", endpoint).sound()  # its process was killed
         while len(flying) >= in_flight:
             now += 0.25
             if land():
@@ -247,8 +354,8 @@ def test_folding_the_ledger_is_living_through_it_except_that_the_next_request_fl
     folded = planner(Caps(money=money))
     folded.fold(ledger)
     assert folded.budget == lived.budget
-    for (credential, endpoint), window in folded.windows.items():
-        twin = lived.window(credential, endpoint)
+    for endpoint in sorted({grant.request.endpoint for grant, _ in ledger}):
+        window, twin = (by.lanes.lane("main", endpoint).main for by in (folded, lived))
         kept = ("k", "d", "used", "end", "flying", "late", "left", "early")
         assert {name: getattr(window, name) for name in kept} == {name: getattr(twin, name) for name in kept}
         assert (window.sounding, window.alone) == (True, False)
@@ -256,28 +363,67 @@ def test_folding_the_ledger_is_living_through_it_except_that_the_next_request_fl
         assert window.when(now) == (window.closed_until if now < window.closed_until else window.end if full else now)
 
 
-def test_budgets_and_quotes_count_as_the_paper_and_the_price_list_do():
-    assert steps_in(3_600.0, Endpoint(15, 900.0)) == 60
+def test_a_budget_of_time_stops_before_a_wait_that_would_pass_its_end():
+    by = planner(Caps(seconds=600.0))
+    for n in range(5):
+        answered(by, asked(n), "ok", 100.0 + n)
+    stop = by.take(asked(5), 110.0)  # the next window opens after the end
+    assert (stop.kind, "max_time" in stop.why) == ("budget", True)
+    by = planner(Caps(seconds=600.0))
+    answered(by, asked(), "ok", 100.0)
+    assert isinstance(by.take(asked(), 699.9), Grant)
+    assert isinstance(by.take(asked(), 700.0), Stop)
+
+
+def test_the_cap_of_a_billing_cycle_stops_until_the_next_one_begins():
+    june, july = 1_780_358_400.0, 1_782_864_000.0
+    by = planner(policy=replace(POLICY, cap=25))
+    for n in range(2):
+        answered(by, asked(n), "ok", june, rows=page(10))
+    why = "the cap of 25 posts in a billing cycle is reached; the next one begins on 2026-07-01 (UTC)"
+    assert by.take(asked(2), june + 1.0) == Stop("budget", why, july)
+    assert isinstance(by.take(asked(2, USERS), june + 1.0), Grant)
+    assert isinstance(by.take(asked(3), july), Grant)
+
+
+def test_a_reply_that_was_lost_counts_at_its_dearest_and_one_that_broke_costs_nothing():
+    by = worked(planner(policy=WIDE))
+    answered(by, asked(), "lost", 1_000.0, cost=5_000)
+    assert (by.budget.posts, by.budget.money) == (10, 5_000)
+    answered(by, asked(), "broken", 2_000.0)
+    assert (by.budget.requests, by.budget.posts, by.budget.money) == (3, 10, 5_000)
+
+
+def test_prices_and_steps_count_as_the_paper_and_the_price_list_do():
+    assert steps_in(3_600.0, Rule(15, 900.0)) == 60
+    assert steps_in(7 * 86_400.0, Rule(300, 900.0)) == 201_600
     assert POLICY.most(POSTS, 100) == 50_000
-    assert ceiling(POLICY, Caps(), posts=100, users=10) == 60_000
-    assert ceiling(POLICY, Caps(money=40_000), posts=100, users=10) == 40_000
-    assert ceiling(POLICY, Caps(posts=10), posts=None, users=0) == 5_000
-    assert ceiling(POLICY, Caps(), posts=None, users=0) is None
-    assert POLICY.limited(3, 2.0).endpoints[USERS] == Endpoint(3, 2.0, 10, "user")
+    assert POLICY.limited(3, 2.0).endpoints[USERS] == Endpoint((Rule(3, 2.0),), (Rule(3, 2.0),), 10, "user")
+    assert (POLICY.tariff, replace(POLICY, once_a_day=True).tariff) == (None, Tariff(500, 1000))
+
+
+def test_the_end_of_so_many_requests_is_foretold_over_all_credentials():
+    by = planner(credentials=("a", "b"))
+    assert by.done(POSTS, 10, 100.0) == 100.0
+    for _ in range(10):
+        answered(by, asked(), "ok", 100.0)
+    assert by.done(POSTS, 1, 100.0) == pytest.approx(1000.0, abs=10.0)
+    assert by.done(POSTS, 101, 100.0) == pytest.approx(100.0 + 11 * 900.0, rel=0.011)
+    assert by.done(POSTS, 10**9, 100.0) is None
 
 
 @pytest.mark.parametrize("kind", ["window", "day"])
 def test_a_reset_that_no_window_can_mean_is_none_and_the_next_run_is_not_bound_by_it(kind):
     by, ledger = planner(), []
     limits = [Limit(0, 5, DATE * 1000, daily=kind == "day")]  # milliseconds
-    for n in range(PATIENCE):
+    for n in range(FEW):
         now = 100.0 + 1000.0 * n
         grant = by.take(asked(n), now)
         reply = Reply(kind, now, why="because", date=DATE, limits=limits)
         ledger.append((grant, reply))
         again = by.settle(grant, reply, now)
-        assert isinstance(again, Stop if n == PATIENCE - 1 else Wait)
-        assert n == PATIENCE - 1 or again.until <= now + LONGEST
+        assert isinstance(again, Stop if n == FEW - 1 else Wait)
+        assert n == FEW - 1 or again.until <= now + LONGEST
     later = planner()
     later.fold(ledger)
     assert isinstance(later.take(asked(9), 100_000.0), Grant)

@@ -6,7 +6,7 @@ from math import inf
 from socialcrawl.limits.counted import AlignedWindow, SlidingWindow
 from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.window import DAY, FixedWindow, Window
+from socialcrawl.limits.window import DAY, FixedWindow, Window, longest
 from socialcrawl.model import FAILED, Limit, Reply
 
 
@@ -47,7 +47,7 @@ class Lane:
 
     def learn(self, sent: float, reply: Reply) -> None:
         """Take in the reply to the request that left at `sent`."""
-        said = smallest(reply.limits, daily=False), smallest(reply.limits, daily=True)
+        said = smallest(reply.limits, daily=False), _believable(smallest(reply.limits, daily=True), reply.date)
         counted = reply.kind not in FAILED
         if said[1] is not None and self.daily is None:
             self.daily = FixedWindow(said[1].most, DAY)
@@ -87,3 +87,10 @@ def smallest(limits: Sequence[Limit], *, daily: bool) -> Limit | None:
     """Of the header families of the day, or of the window, the one with the smallest number of requests left."""
     said = [limit for limit in limits if limit.daily == daily]
     return min(said, key=lambda limit: limit.left, default=None)
+
+
+def _believable(limit: Limit | None, date: float | None) -> Limit | None:
+    """The limit, if it tells of a window that is open now by the server's clock: a day is long to wait for nothing."""
+    if limit is None or date is None or not 0.0 <= limit.resets - date <= longest(DAY):
+        return None
+    return limit

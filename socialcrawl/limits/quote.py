@@ -91,11 +91,13 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
     rest = left(shape, done or Done(), now)
     profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + min(rest.steps, rest.nodes)
     sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
-    posts = min(sums["posts"], rest.posts, _paid(rest.money, shape, "post"))
+    requests = min(sums["requests"], rest.requests)
+    items = times(requests, max((shape.policy.endpoints[name].page for name in lines), default=0))
+    posts = min(sums["posts"], items, rest.posts, _paid(rest.money, shape, "post"))
     users = min(sums["users"], profiles, _paid(rest.money, shape, "user"))
     fees = sum(times(line.requests, shape.policy.fee(name)) for name, line in lines.items())
     money = min(rest.money, price(shape, posts, users) + fees)
-    return Amount(min(sums["requests"], rest.requests), posts, users, money, min(rest.seconds, sums["seconds"]))
+    return Amount(requests, posts, users, money, min(rest.seconds, sums["seconds"]))
 
 
 def _cut(shape: Shape, rest: Left, endpoint: str, requests: float, *, together: float, singly: float) -> Amount:

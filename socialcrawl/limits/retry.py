@@ -37,7 +37,7 @@ class Backoff:
 
     def __init__(self, pause: float = 1.0, longest: float = LONGEST, give_up: float = GIVE_UP, seed: int = 0) -> None:
         top = max(pause, longest / (1.0 + JITTER))
-        steps = 1 + ceil(log2(top / pause))
+        steps = 2 + ceil(log2(top / pause))  # the longest pause included
         wait = wait_exponential(multiplier=pause, max=top)
         self.policies = {
             "broken": Retrying(stop=stop_after_attempt(TRIES), wait=wait),
