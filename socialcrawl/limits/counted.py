@@ -9,11 +9,10 @@ from bisect import bisect_left, insort
 from math import floor
 
 from socialcrawl.limits.offset import Offset
-from socialcrawl.limits.window import ALONE
+from socialcrawl.limits.window import ALONE, LAG
 from socialcrawl.model import Limit
 
 TINY = 1e-6  # seconds: a wait is never over before it began
-LAG = 10.0  # seconds after which nothing that a dead process has sent is still on its way
 
 
 class SlidingWindow:

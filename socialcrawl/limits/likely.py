@@ -110,13 +110,13 @@ def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
     """The mean of asking one account: perhaps a look-up by name, then its pages."""
     roles = shape.roles
     page = shape.policy.endpoints[roles.timeline].page
-    here = 1.0 - typical.missing
-    # Who is gone is found out by the look-up, or else by the first page.
-    pages = here * typical.pages_per_user(shape.pages_per_user)
+    # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
+    told = min(named, typical.missing)
+    pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
     posts = pages * min(page, typical.posts_per_page)
-    means = {roles.timeline: _amount(shape, roles.timeline, pages + typical.missing * (1.0 - named), posts, 0)}
+    means = {roles.timeline: _amount(shape, roles.timeline, pages + typical.missing - told, posts, 0)}
     if named:
-        means[roles.by_name] = _amount(shape, roles.by_name, named, 0, named * here)
+        means[roles.by_name] = _amount(shape, roles.by_name, named, 0, named - told)
     return means
 
 

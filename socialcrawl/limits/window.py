@@ -11,12 +11,14 @@ between our sending and the reply, and requests in flight may fall on either sid
   window. It says nothing about the end of ours, and it counts in our next one until headers tell.
 """
 
+from math import inf
 from typing import Protocol
 
 from socialcrawl.model import Limit
 
 ROUNDING = 1.0  # headers and Date are whole seconds: the true end is less than this much later than they say
 ALONE = 0.05  # seconds after which to look again while a request flies alone
+LAG = 10.0  # seconds after which nothing that a dead process has sent is still on its way
 DAY = 86_400.0
 
 
@@ -63,33 +65,36 @@ class FixedWindow:
     def __init__(self, k: int, d: float) -> None:
         self.k, self.d = k, d
         self.used = 0
-        self.flying = 0
+        self.flying: list[float] = []  # when each request in flight left
+        self.strays: list[float] = []  # the same of a process that died: they may still arrive, or did before
         self.end: float | None = None  # None: no window is known to be open
         self.alone = False  # the request in flight is the first of its window
         self.sounding = False  # what is used is uncertain: the next request flies alone, whatever `end` says
         self.closed_until = 0.0
         self.left = 0.0  # when the request that flew alone left: the server's window began no earlier, if it opened it
         self.early = 0.0  # the earliest instant at which the server's window can end
+        self.latest = 0.0  # when the last request left
         self.late = 0  # replies that arrived after `early`
 
     def when(self, now: float) -> float:
         """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
-        if self.end is not None and now < self.end and self.used >= self.k:
-            return self.end
-        if self.sounding or self._is_over(now):
-            return now + ALONE if self.flying else now
-        return now
+        over = self._is_over(now)
+        if self.flying and (self.alone or self.sounding or over):
+            return now + ALONE
+        return now if over or self.used < self.k else self._last()
 
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
-        if self.sounding or self._is_over(now):
-            if not self.sounding:
-                self.used, self.early = self.late, now + self.d
+        over = self._is_over(now)
+        if self.sounding or self.end is None or over:
+            if over:
+                self.used, self.early = self.late + self._astray(now), now + self.d
             self.alone, self.sounding, self.end, self.left, self.late = True, False, None, now, 0
         self.used += 1
-        self.flying += 1
+        self.flying.append(now)
+        self.latest = now
 
     def learn(
         self, limit: Limit | None, date: float | None, at: float, *, sent: float = 0.0, counted: bool = True
@@ -103,7 +108,8 @@ class FixedWindow:
             sent: our clock when it left; other kinds of windows need it.
             counted: False where the server may never have seen the request (no answer, an error from the edge).
         """
-        self.flying = max(0, self.flying - 1)
+        if self.flying:
+            self.flying.remove(sent if sent in self.flying else self.flying[0])
         alone, self.alone = self.alone, False
         if alone:
             self.end = at + self.d
@@ -114,10 +120,10 @@ class FixedWindow:
         self.late += late
         if limit is None or self.end is None:
             return
-        spent = limit.most - limit.left
+        spent = max(1, limit.most - limit.left)  # this request at least, whatever the headers say
         self.k = min(self.k, limit.most) if limit.most > 0 else self.k
-        self.used = spent if alone else max(self.used, spent)
-        if date is not None and not late and limit.resets - date <= longest(self.d):
+        self.used = spent + self._astray(at) if alone else max(self.used, spent)
+        if date is not None and not late and 0.0 <= limit.resets - date <= longest(self.d):
             self._end(limit.resets - date, spent, at, alone=alone)
 
     def close(self, until: float, *, over: bool = False) -> None:
@@ -131,8 +137,15 @@ class FixedWindow:
             self.used, self.end = 0, None
 
     def sound(self) -> None:
-        """Forget what was in flight (a restart): the next request flies alone and its headers tell."""
-        self.flying, self.alone, self.sounding = 0, False, True
+        """Forget what was in flight (a restart): the next request flies alone and its headers tell.
+
+        What was in flight may have opened the server's next window, LAG seconds after it left at the latest; so if all
+        requests are used, the end of that one is waited for.
+        """
+        if self.flying and self.end is not None:
+            self.end = max(self.end, self.latest + LAG + self.d)
+        self.strays = [*self.strays, *self.flying][-self.k :]
+        self.flying, self.alone, self.sounding = [], False, True
 
     def room(self, now: float, until: float) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
@@ -141,8 +154,8 @@ class FixedWindow:
             return 0
         if self._is_over(begin):
             return self.k * (1 + int((until - begin) / self.d))
-        assert self.end is not None
-        later = self.k * (1 + int((until - self.end) / self.d)) if until >= self.end else 0
+        end = self._last()
+        later = self.k * (1 + int((until - end) / self.d)) if until >= end else 0
         return max(0, self.k - self.used) + later
 
     def ends(self, now: float) -> float | None:
@@ -166,5 +179,18 @@ class FixedWindow:
         if at + rest > self.end + ROUNDING or (alone and shorter):
             self.end = at + rest + ROUNDING
 
+    def _astray(self, now: float) -> int:
+        """How many requests of dead processes may come yet, or have come since the server counted.
+
+        Asked where nothing of ours is in flight: what seems to be was sent by a process whose ledger is folded.
+        """
+        return sum(now < left + LAG for left in (*self.strays, *self.flying))
+
     def _is_over(self, now: float) -> bool:
-        return self.end is None or now >= self.end
+        return now >= self._last()
+
+    def _last(self) -> float:
+        """When the window ends at the latest; one that a request without an answer has opened, LAG later."""
+        if self.end is None:
+            return self.latest + LAG + self.d if self.used else -inf
+        return self.end
