@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from rich.console import Console
 
-from socialcrawl.apps.report import show
+from socialcrawl.apps.report import Spending, show
 from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
 from socialcrawl.limits.budget import dollars
@@ -21,6 +21,7 @@ from socialcrawl.model import Stop, Wait, iso
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.source import TIMELINE
+from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
 from socialcrawl.words import span
 
@@ -32,12 +33,13 @@ CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERR
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: its reason, the summary of the campaign, and the exit code."""
+    """How a run ended: its reason, the summary of the campaign, the exit code, what was spent on what."""
 
     reason: Wait | Stop
     found: Summary
     code: int
     billed: bool
+    spending: Spending
 
 
 def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending:
@@ -61,10 +63,11 @@ def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending
             finally:
                 view.end()
         found = summary(campaign.store.connection, settings.name)
+        spent = spending(campaign.store.connection, settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
-    return Ending(reason, found, code, campaign.plan.billed)
+    return Ending(reason, found, code, campaign.plan.billed, spent)
 
 
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -74,7 +77,7 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
         return
     stem = settings.database.stem
     png = settings.database.with_name(f"{stem}.png" if stem == settings.name else f"{stem}-{settings.name}.png")
-    show(console, ending.found, png, billed=ending.billed)
+    show(console, ending.found, png, billed=ending.billed, spending=ending.spending)
     console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: socialcrawl sql --db {settings.database} QUERY",

@@ -78,20 +78,53 @@ def init(
 
 
 @app.command()
+def quote(
+    campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Ask X how many posts the searches find; $0.005 for each search.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a campaign can use at most, and will probably use: requests, hours, posts and dollars."""
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.apps.offer import tell  # noqa: PLC0415
+    from socialcrawl.settings import read  # noqa: PLC0415
+
+    tell(read(campaign), plain(), count=counts, as_json=as_json)
+
+
+@app.command()
+def doctor(
+    campaign: Annotated[Path | None, typer.Argument(help="The campaign file.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Send nothing; else one search for 10 posts.")] = False,
+) -> None:
+    """Check that all is ready: token, fields, clock, disk, database, prices; with one small request."""
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.apps.doctor import doctor as examine  # noqa: PLC0415
+
+    raise typer.Exit(examine(campaign, plain(), offline=offline))
+
+
+@app.command()
 def run(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
     steps: Annotated[int | None, typer.Option(min=1, help="Ask so many accounts, whatever the file says.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to what it may cost; see confirm_above.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a campaign, or go on with it where it stopped."""
     from socialcrawl.apps.campaign import INTERRUPTED, leave, told, work  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.apps.quote import already, confirmed  # noqa: PLC0415
+    from socialcrawl.plan import plan  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
 
     settings = read(campaign)
     if steps is not None:
         settings = settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
-    console = plain()
+    console, meant = plain(), plan(settings)
+    if meant.billed:
+        confirmed(meant, already(meant), console, yes=yes)
     try:
         ending = work(settings, console, quiet=as_json)
     except KeyboardInterrupt:
@@ -256,18 +289,30 @@ def report(
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
     png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
+    usage: Annotated[
+        Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
+    ] = None,
 ) -> None:
-    """Show what a campaign has found: the most relevant accounts, the score curve, the requests."""
+    """Show what a campaign has found: the most relevant accounts, the score curve, the requests, their worth."""
     from socialcrawl.apps import query as asking  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
+    from socialcrawl.apps.usage import compare  # noqa: PLC0415
     from socialcrawl.loopback import is_loopback  # noqa: PLC0415
+    from socialcrawl.plan import plan  # noqa: PLC0415
+    from socialcrawl.settings import read  # noqa: PLC0415
     from socialcrawl.store.database import connect  # noqa: PLC0415
+    from socialcrawl.store.statistics import spending  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
 
-    with connect(asking.database(database), create=False) as connection:
-        found = summary(connection, campaign, top)
-    show(plain(), found, png, billed=not is_loopback(found.base_url))
+    settings, console = None if usage is None else read(usage), plain()
+    path, name = (database, campaign) if settings is None else (settings.database, settings.name)
+    with connect(asking.database(path), create=False) as connection:
+        found = summary(connection, name, top)
+        spent = spending(connection, found.name)
+    show(console, found, png, billed=not is_loopback(found.base_url), spending=spent)
+    if settings is not None:
+        compare(plan(settings), console)
 
 
 @app.command()

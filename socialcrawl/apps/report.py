@@ -1,5 +1,6 @@
-"""What a campaign found, for people: the best accounts, the curve, the requests."""
+"""What a campaign found, for people: the best accounts, the curve, the requests, what they were worth."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -8,11 +9,23 @@ from rich.text import Text
 
 from socialcrawl.apps import figure
 from socialcrawl.limits.budget import dollars
+from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.store.summary import Summary
 
+DAYS = 14  # days of the bill that are shown one by one
+Spending = Mapping[str, tuple[int, int]]
 
-def show(console: Console, found: Summary, png: Path | None, *, billed: bool) -> None:
-    """Print a summary, and draw its curve into `png` if one is named."""
+
+def show(console: Console, found: Summary, png: Path | None, *, billed: bool, spending: Spending | None = None) -> None:
+    """Print a summary, and draw its curve into `png` if one is named.
+
+    Args:
+        console: where it is read.
+        found: the summary.
+        png: a file for the curve.
+        billed: whether the server charges for what it returns.
+        spending: requests and mills by act, from `statistics.spending`; without it, only the whole is told.
+    """
     console.print()
     console.print(_best(found))
     if len(found.steps):
@@ -20,7 +33,10 @@ def show(console: Console, found: Summary, png: Path | None, *, billed: bool) ->
         console.print(figure.letters(found.steps, width=min(60, max(20, console.width - 14))))
     console.print()
     console.print(_requests(found))
-    console.print(_totals(found, billed=billed))
+    if billed and found.billed_posts:
+        console.print()
+        console.print(_bill(found))
+    console.print(_totals(found, spending or {}, billed=billed))
     if png is not None and len(found.steps):
         figure.png(png, found.steps, f"{found.name}: relevance found")
         console.print(f"score curve: {png}", soft_wrap=True)
@@ -50,7 +66,20 @@ def _requests(found: Summary) -> Table:
     return table
 
 
-def _totals(found: Summary, *, billed: bool) -> Text:
+def _bill(found: Summary) -> Table:
+    table = Table(title="billed by day (UTC)", title_justify="left", box=None, pad_edge=False)
+    table.add_column("day", no_wrap=True)
+    table.add_column("posts", justify="right")
+    table.add_column("cost at most", justify="right")
+    before, shown = found.billed_posts[:-DAYS], found.billed_posts[-DAYS:]
+    if before:
+        table.add_row("before", f"{sum(row[1] for row in before):,}", f"${sum(row[2] for row in before):,.2f}")
+    for day, posts, cost in shown:
+        table.add_row(day, f"{posts:,}", f"${cost:,.2f}")
+    return table
+
+
+def _totals(found: Summary, spending: Spending, *, billed: bool) -> Text:
     missing = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
     asked = len(found.steps) + len(found.seeds)
     lines = [
@@ -60,6 +89,29 @@ def _totals(found: Summary, *, billed: bool) -> Text:
     ]
     if missing:
         lines.append(f"not to be read: {missing}")
+    if found.reused:
+        lines.append(f"{found.reused:,} answers were in the database already, and cost nothing")
     if billed:
         lines.append(f"cost by the price table, at most: {dollars(found.cost)}")
+    lines += _worth(found, spending, billed=billed)
     return Text("\n" + "\n".join(lines))
+
+
+def _worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:
+    """Relevance per request and per dollar: of the steps for what was sent for them, and of everything for all."""
+    whole = found.relevance + found.seed_relevance
+    requests, mills = spending.get("expand", (0, 0))
+    for name, of_steps, of_all in (
+        ("request", requests, found.sent),
+        ("dollar", _dollars(mills), _dollars(found.cost)),
+    ):
+        if name == "dollar" and not billed:
+            return
+        told = [f"{found.relevance / of_steps:,.2f} in the steps after the seeds"] if of_steps else []
+        told += [f"{whole / of_all:,.2f} with seeds, searches and look-ups"] if of_all else []
+        if told:
+            yield f"relevance per {name}: {', '.join(told)}"
+
+
+def _dollars(mills: int) -> float:
+    return mills / MILLS_PER_DOLLAR

@@ -17,13 +17,14 @@ CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "f
 
 @contextmanager
 def looked_at(path: Path) -> Iterator[Connection]:
-    """A connection that can only read the database at `path`, which has to be there.
+    """A connection that only reads the database at `path`, which has to be there.
 
     Raises:
         StoreError: it cannot be read, or is no database.
     """
-    address = f"file:{quote(str(path.resolve()))}?mode=ro"
-    made = create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=NullPool)
+    # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
+    address = f"file:{quote(str(path.resolve()))}?mode=rw"
+    made = create_engine("sqlite://", creator=lambda: _reading(address), poolclass=NullPool)
     try:
         with made.connect() as connection:
             yield connection
@@ -58,7 +59,7 @@ def usable(connection: Connection, path: Path) -> bool:
         raise StoreError(f"{path} belongs to another program: name another database. Nothing was changed.")
     if state == NEWER:
         raise StoreError(
-            f"{path} was written by a newer socialcrawl than this one: install the newer version, or name another "
+            f"{path} has a schema that is newer than this socialcrawl: install the newer version, or name another "
             "database. Nothing was changed."
         )
     return state != EMPTY
@@ -69,3 +70,9 @@ def faults(connection: Connection) -> list[str]:
     with connection.begin():
         rows = connection.execute(text("pragma quick_check(5)")).scalars().all()
     return [row for row in rows if row != "ok"]
+
+
+def _reading(address: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(address, uri=True)
+    connection.execute("pragma query_only = on")
+    return connection

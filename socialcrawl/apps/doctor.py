@@ -1,0 +1,244 @@
+"""`socialcrawl doctor`: is everything there that a campaign needs? One request, and nothing is made or changed."""
+
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl import __version__
+from socialcrawl.access import access
+from socialcrawl.apps.asking import admitted, door
+from socialcrawl.clock import SystemClock
+from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
+from socialcrawl.limits.budget import dollars
+from socialcrawl.limits.cycle import cycle
+from socialcrawl.limits.lane import smallest
+from socialcrawl.limits.offset import Offset
+from socialcrawl.limits.policy import Policy
+from socialcrawl.model import Credential, Grant, Page, Reply, Request, iso
+from socialcrawl.plan import Plan, plan
+from socialcrawl.policies import policy
+from socialcrawl.settings import Settings, read
+from socialcrawl.sources.x.meters import probe_request
+from socialcrawl.store.health import CURRENT, EMPTY, FOREIGN, OLDER, faults, looked_at, schema
+from socialcrawl.tokens import state_folder
+from socialcrawl.words import span
+
+OK, WARN, FAIL, NOTE = "ok", "warn", "FAIL", "-"
+STYLES = {OK: "green", WARN: "yellow", FAIL: "bold red", NOTE: ""}
+PYTHON = (3, 11)
+OLD = 90  # days after which a price table should be compared with the platform's
+SKEW = 60.0  # seconds by which a clock may be wrong
+ROOM = 1_000_000_000  # bytes that should be free
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: `state` is OK | WARN | FAIL, or NOTE; `text` says what was found and what to do."""
+
+    state: str
+    name: str
+    text: str
+
+
+def doctor(file: Path | None, console: Console, *, offline: bool = False) -> int:
+    """The exit code: 0 if nothing failed, else 1; every check is a line on `console`.
+
+    Args:
+        file: the campaign file; without one, only what needs none is looked at.
+        console: where a person looks.
+        offline: whether nothing is to be sent.
+    """
+    failed = False
+    for check in _checks(file, offline=offline):
+        console.print(_line(check))
+        failed = failed or check.state == FAIL
+    return int(failed)
+
+
+def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
+    clock = SystemClock()
+    yield _program()
+    if file is None:
+        yield _prices(policy("x"), clock.now())
+        yield _disk(Path())
+        yield Check(NOTE, "campaign", "none was named: socialcrawl doctor CAMPAIGN.toml looks at one")
+        return
+    try:
+        settings = read(file)
+        meant = plan(settings)
+    except SettingsError as error:
+        yield Check(FAIL, "settings", str(error))
+        return
+    yield Check(OK, "settings", f"{file}: campaign {settings.name!r}")
+    yield from _budget(meant)
+    yield _prices(meant.table, clock.now())
+    yield _cycle(meant, clock.now())
+    yield _disk(settings.database.parent)
+    yield _database(settings)
+    yield from _tokens(meant, clock, offline=offline)
+
+
+def _program() -> Check:
+    text = f"Python {platform.python_version()}, socialcrawl {__version__}"
+    if sys.version_info < PYTHON:
+        return Check(FAIL, "program", f"{text}: install Python {'.'.join(map(str, PYTHON))} or newer")
+    return Check(OK, "program", text)
+
+
+def _budget(meant: Plan) -> Iterator[Check]:
+    try:
+        meant.guard()
+    except SettingsError as error:
+        yield Check(FAIL, "budget", str(error))
+        return
+    if meant.billed:
+        most = "is not bounded" if meant.most is None else f"is at most {dollars(meant.most)}"
+        yield Check(WARN if meant.most is None else OK, "budget", f"what the campaign can cost {most}")
+
+
+def _prices(table: Policy, now: float) -> Check:
+    age = (date.fromisoformat(iso(now)[:10]) - date.fromisoformat(table.as_of)).days
+    text = f"the table of prices and limits is of {table.as_of}"
+    if age > OLD:
+        source = f" ({table.source})" if table.source else ""
+        return Check(WARN, "prices", f"{text}, {age:,} days ago: compare it with the platform's{source}")
+    return Check(OK, "prices", text)
+
+
+def _cycle(meant: Plan, now: float) -> Check:
+    day = meant.settings.limits.cycle_day
+    begins, ends = (iso(at)[:10] for at in cycle(now, day))
+    cap = "" if meant.policy.cap is None else f", with {meant.policy.cap:,} posts at most"
+    text = f"the billing cycle runs from {begins} to {ends} (cycle_day = {day} under [limits]){cap}"
+    return Check(OK, "cycle", text)
+
+
+def _disk(folder: Path) -> Check:
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Check(FAIL, "disk", f"the folder {folder} cannot be used ({error.strerror}): make it")
+    text = f"{free / 1e9:,.1f} GB are free in {folder.resolve()}"
+    return Check(OK, "disk", text) if free >= ROOM else Check(WARN, "disk", f"{text}: make room")
+
+
+def _database(settings: Settings) -> Check:
+    path = settings.database
+    if not path.exists():
+        return Check(OK, "database", f"{path} is not there yet: the first run makes it")
+    try:
+        with looked_at(path) as connection:
+            state, wrong = schema(connection), faults(connection)
+    except StoreError as error:
+        return Check(FAIL, "database", str(error))
+    if wrong:
+        return Check(FAIL, "database", f"{path} is damaged ({'; '.join(wrong)}): restore a copy, or name another")
+    if state in (CURRENT, EMPTY):
+        return Check(OK, "database", f"{path} is sound")
+    if state == OLDER:
+        return Check(WARN, "database", f"{path} is sound, of an older version: the next run brings it up to date")
+    whose = "another program" if state == FOREIGN else "a newer socialcrawl"
+    return Check(FAIL, "database", f"{path} belongs to {whose}: name another database, or install that version")
+
+
+def _tokens(meant: Plan, clock: SystemClock, *, offline: bool) -> Iterator[Check]:
+    try:
+        access(meant.settings, meant.base, lease=False)
+        state_folder()
+    except SocialcrawlError as error:
+        yield Check(FAIL, "tokens", str(error))
+        return
+    yield Check(OK, "tokens", f"set: {', '.join(_variables(meant.settings))}")
+    if offline:
+        yield Check(NOTE, "request", "left out: whether the token works was not tried")
+        return
+    yield from _request(meant, clock)
+
+
+def _variables(settings: Settings) -> Iterator[str]:
+    """The environment variables of the tokens, and of what kind those are."""
+    source = settings.source
+    if not source.tokens:
+        yield f"{source.token_env} (app)"
+    for token in source.tokens:
+        yield f"{token.env if isinstance(token.env, str) else ' + '.join(token.env)} ({token.kind})"
+
+
+def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
+    """One search of ten posts, as a campaign would ask."""
+    query = next(iter(meant.queries or meant.topic.searches()), None) or f"from:{meant.usernames[0]}"
+    request = probe_request((-1, 0), query, meant.words, meant.policy)
+    try:
+        with door(meant, clock.now) as (allowed, wire):
+            credential = admitted(allowed, meant.policy, request.endpoint)
+            costs = f"may cost {dollars(request.most)}" if meant.billed else "costs nothing on this machine"
+            yield Check(NOTE, "request", f"one search for 10 posts, outside of the campaign's ledger, {costs}")
+            grant = Grant(request, credential.name, clock.now())
+            reply = wire.send(grant)
+    except StoreError as error:
+        yield Check(WARN, "request", f"left out: {error}")
+        return
+    except SettingsError as error:
+        yield Check(FAIL, "request", str(error))
+        return
+    yield _answer(meant, credential, reply)
+    if reply.status:
+        yield from _limit(meant, credential, request, reply)
+        yield _clock(grant, reply)
+
+
+def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
+    if reply.kind in ("window", "day", "backoff"):
+        return Check(WARN, "answer", f"{reply.why}: try again later")
+    if reply.kind not in ("ok", "missing"):
+        return Check(FAIL, "answer", reply.why)
+    posts = len(reply.rows.posts) if isinstance(reply.rows, Page) else 0
+    if not posts:
+        return Check(WARN, "answer", f"the token {credential.name} works, but no post was found to look at its fields")
+    cost = f"; it cost at most {dollars(reply.cost)}" if meant.billed else ""
+    return Check(OK, "answer", f"the token {credential.name} works, all fields arrived in {posts} posts{cost}")
+
+
+def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[Check]:
+    """What the headers allow against the table; the campaign's own [limits] come first."""
+    rule = meant.policy.endpoints[request.endpoint].rules(credential.kind)[0]
+    told = smallest(reply.limits, daily=False)
+    ours = f"{rule.k:,} requests in {span(rule.d)}"
+    if told is None:
+        yield Check(WARN, "limits", f"no rate-limit headers came: {ours} are kept, as in the table")
+    elif told.most < rule.k:
+        text = f"the server allows {told.most:,} searches, not {ours}: runs will keep to it; set k under [limits]"
+        yield Check(WARN, "limits", text)
+    else:
+        text = f"the server allows {told.most:,} searches in a window, {told.left:,} are left; we ask at most {ours}"
+        yield Check(OK, "limits", text)
+    for limit in reply.limits:
+        if limit.daily:
+            yield Check(OK if limit.left else WARN, "limits", f"of {limit.most:,} in 24 hours {limit.left:,} are left")
+
+
+def _clock(grant: Grant, reply: Reply) -> Check:
+    offset = Offset()
+    offset.learn(grant.at, reply.at, reply.date)
+    if not offset.known:
+        return Check(WARN, "clock", "the server did not say what time it is")
+    wrong = abs(offset.guess)
+    text = f"this clock and the server's differ by {span(wrong)}"
+    return Check(OK, "clock", text) if wrong <= SKEW else Check(WARN, "clock", f"{text}: set the clock of this machine")
+
+
+def _line(check: Check) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=4, no_wrap=True)
+    grid.add_column(width=8, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(check.state, style=STYLES[check.state]), check.name, Text(check.text))
+    return grid

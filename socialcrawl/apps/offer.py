@@ -1,0 +1,236 @@
+"""A quote for people and for scripts: tables of 80 columns, or one JSON object."""
+
+import json
+import sys
+from collections.abc import Iterator
+from math import floor, inf
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.apps.counts import begun, counts
+from socialcrawl.apps.quote import quoted
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.budget import dollars
+from socialcrawl.limits.likely import COUNTED, STORED, TOKENS, Reached
+from socialcrawl.limits.quote import Line, Quote
+from socialcrawl.limits.shape import Amount, left, windows
+from socialcrawl.model import MILLS_PER_DOLLAR, iso
+from socialcrawl.plan import Plan, plan
+from socialcrawl.settings import Settings
+from socialcrawl.sources.x.meters import COUNTS
+from socialcrawl.words import span
+
+NO_END = "no end"
+LARGE = 1_000_000  # from here on, numbers are told in millions
+TINY = 1e-9
+ENDLESS = 100 * 366 * 86_400.0  # seconds: what takes longer has no end
+COLUMNS = ("requests", "windows", "time", "posts", "users", "cost")
+RESTS = {COUNTED: "as X has counted", STORED: "as in the database"}
+MEANS = {
+    "posts_per_page": "posts on a page of a timeline",
+    "pages": "pages of an account that can be read",
+    "missing": "accounts that cannot be read",
+    "named": "accounts that are known by their name only",
+    "authors": "new authors for each post found",
+    "answer": "seconds for an answer",
+    "matches": "posts of seven days that the searches find",
+}
+FORMS = {"missing": ".0%", "named": ".0%", "answer": ".2f", "matches": ",.0f"}
+
+
+def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
+    """`socialcrawl quote`: work out a quote and show it; nothing is begun.
+
+    Args:
+        settings: the campaign.
+        console: where a person looks.
+        count: whether X may be asked how many posts the searches find, which it bills.
+        as_json: whether to print one JSON object and nothing else.
+
+    Raises:
+        SettingsError, SourceError, StoreError: see `counts` and `quoted`.
+    """
+    meant = plan(settings)
+    if count and not as_json:
+        where = "in the ledger of the campaign" if begun(meant) else "outside of any ledger: the campaign has not begun"
+        console.print(Text(f"asking how many posts the searches find, {_fee(meant)} each, {where}"))
+    found = quoted(meant, counts(meant) if count else None)
+    if as_json:
+        sys.stdout.write(json.dumps(as_object(meant, found)) + "\n")
+    else:
+        show(console, meant, found)
+
+
+def show(console: Console, meant: Plan, found: Quote) -> None:
+    """Print a quote."""
+    begun_already = found.done.requests > 0
+    for likely, title in ((False, "at most"), (True, "probably")):
+        if found.lines:
+            console.print(_table(meant, found, f"{title}, still to go" if begun_already else title, likely=likely))
+            console.print()
+    for line in _sentences(meant, found):
+        console.print(Text(line))
+
+
+def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
+    """A quote as plain values; None is without end, money is in dollars, times are in seconds."""
+    done, typical = found.done, found.typical
+    return {
+        "campaign": meant.settings.name,
+        "server": meant.base,
+        "billed": meant.billed,
+        "price_table": meant.policy.as_of,
+        "confirm_above": meant.settings.budget.confirm_above,
+        "at_most": _amount(found.most),
+        "probably": _amount(found.likely),
+        "endpoints": [
+            {
+                "endpoint": line.endpoint,
+                "at_most": _amount(line.most) | {"windows": _whole(_windows(meant, line, line.most))},
+                "probably": _amount(line.likely) | {"windows": _whole(_windows(meant, line, line.likely))},
+            }
+            for line in found.lines
+        ],
+        "spent": {"requests": done.requests, "posts": done.posts, "dollars": done.money / MILLS_PER_DOLLAR},
+        "done": {"searches": done.queries, "seeds": done.seeds, "steps": done.steps},
+        "began": None if done.began is None else iso(done.began),
+        "allowed": found.allowed,
+        "first_reached": {"at_most": _reached(found.soonest), "probably": _reached(found.reached)},
+        "means": {
+            name: {"value": value, "rests_on": typical.on("more" if name == "pages" else name)}
+            for name, value in _means(meant, found).items()
+        },
+    }
+
+
+def _table(meant: Plan, found: Quote, title: str, *, likely: bool) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("endpoint", overflow="fold")
+    for name in COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in found.lines:
+        amount = line.likely if likely else line.most
+        table.add_row(line.endpoint, *_cells(amount, _windows(meant, line, amount)))
+    table.add_row("in all", *_cells(found.likely if likely else found.most, None), style="bold")
+    return table
+
+
+def _cells(amount: Amount, opened: float | None) -> list[str]:
+    return [
+        _number(amount.requests),
+        "" if opened is None else _number(opened),
+        NO_END if amount.seconds > ENDLESS else span(amount.seconds),
+        _number(amount.posts),
+        _number(amount.users),
+        NO_END if amount.money == inf else _cost(round(amount.money)),
+    ]
+
+
+def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
+    """What the tables do not say."""
+    done, settings = found.done, meant.settings
+    prices = f"costs are by the price table of {meant.policy.as_of}"
+    yield prices if meant.billed else f"{prices}; {meant.base} is this machine, and bills nothing"
+    if not found.lines:
+        yield "nothing is left to do"
+    if done.requests:
+        yield (
+            f"spent before: {done.requests:,} requests, {done.posts:,} posts, {dollars(done.money)}, "
+            f"for {done.seeds:,} seeds and {done.steps:,} steps"
+        )
+    if found.allowed is not None:
+        lasting = span(meant.caps.seconds or 0.0)
+        yield f"in the campaign's {lasting} the windows allow n = k T / d = {found.allowed:,} timelines"
+    yield from _warnings(meant, found)
+    if not found.lines:
+        return
+    yield f"the first budget to be reached: probably {_ending(found.reached)}; at the soonest {_ending(found.soonest)}"
+    yield "time is that of the windows; for all together, probably, also that of the answers"
+    yield "what fails is asked again and counts on top, but never passes the budget"
+    if settings.source.reuse_hours:
+        yield f"answers in the database that are younger than {settings.source.reuse_hours:g} h cost nothing"
+    yield "probably rests on:"
+    for name, value in _means(meant, found).items():
+        rests = RESTS.get(found.typical.on("more" if name == "pages" else name), "assumed")
+        yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({rests})"
+
+
+def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
+    """What a person should do something about, or expect."""
+    closed = [line.endpoint for line in found.lines if not line.pace]
+    if closed:
+        yield f"no token of this campaign may ask {', '.join(closed)}: name another under [source]"
+    if found.typical.matches is not None and not sum(found.typical.matches) and not meant.usernames:
+        yield "the searches find nothing to start from: use other keywords, or name usernames under [seeds]"
+    try:
+        meant.guard()
+    except SettingsError as error:
+        yield f"a run will be refused: {error}"
+        return
+    above = meant.settings.budget.confirm_above
+    if meant.billed and found.most.money > above * MILLS_PER_DOLLAR:
+        yield f"a run will ask for confirmation, or for --yes: it may cost more than {above:g} dollars (confirm_above)"
+    cap = meant.policy.cap
+    if cap is not None and found.most.posts > cap:
+        yield f"the platform allows {cap:,} posts in a billing cycle: what is more waits for the next one"
+
+
+def _means(meant: Plan, found: Quote) -> dict[str, float]:
+    """The numbers that the probable ones rest on; those of searches only where there are any to come."""
+    shape, typical = meant.shape, found.typical
+    pages = typical.pages_per_user(shape.pages_per_user)
+    means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}
+    means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}
+    waiting = left(shape, found.done).queries
+    if waiting:
+        page = shape.policy.endpoints[shape.roles.search].page * shape.search_pages
+        matches = (page,) * shape.queries if typical.matches is None else typical.matches
+        means |= {"authors": typical.authors, "matches": sum(matches[-waiting:])}
+    return means
+
+
+def _fee(meant: Plan) -> str:
+    return f"for ${meant.policy.fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
+
+
+def _ending(reached: Reached | None) -> str:
+    if reached is None:
+        return "none"
+    if reached.budget == TOKENS:
+        return f"its tokens, which may not ask for {reached.phase}"
+    return f"{reached.budget}, after {floor(reached.turns + TINY):,} of the {reached.phase}"
+
+
+def _reached(reached: Reached | None) -> dict[str, Any] | None:
+    return None if reached is None else {"budget": reached.budget, "phase": reached.phase, "after": reached.turns}
+
+
+def _windows(meant: Plan, line: Line, amount: Amount) -> float:
+    return windows(meant.shape, line.endpoint, amount.requests if amount.requests == inf else round(amount.requests))
+
+
+def _amount(amount: Amount) -> dict[str, Any]:
+    return {
+        "requests": _whole(amount.requests),
+        "posts": _whole(amount.posts),
+        "users": _whole(amount.users),
+        "dollars": None if amount.money == inf else round(amount.money) / MILLS_PER_DOLLAR,
+        "seconds": None if amount.seconds == inf else amount.seconds,
+    }
+
+
+def _whole(number: float) -> int | None:
+    return None if number == inf else round(number)
+
+
+def _number(number: float) -> str:
+    if number == inf:
+        return NO_END
+    return f"{round(number):,}" if number < LARGE else f"{number / 1e6:,.1f} M"
+
+
+def _cost(mills: int) -> str:
+    return dollars(mills) if mills < LARGE * MILLS_PER_DOLLAR / 100 else f"${mills / MILLS_PER_DOLLAR:,.0f}"

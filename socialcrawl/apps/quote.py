@@ -1,0 +1,99 @@
+"""`socialcrawl quote`: what a campaign needs, before its first request; and the confirmation above a price."""
+
+import sys
+from dataclasses import replace
+from math import inf
+
+from rich.console import Console
+
+from socialcrawl.clock import SystemClock
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.budget import dollars
+from socialcrawl.limits.likely import COUNTED, Typical
+from socialcrawl.limits.quote import Quote, at_most, quote, total
+from socialcrawl.limits.shape import Done
+from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.plan import Plan
+from socialcrawl.store.health import looked_at, usable
+from socialcrawl.store.statistics import done, typical
+
+
+def already(meant: Plan) -> Done:
+    """What a campaign has done and spent; nothing is made or changed where it has not begun.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    return known(meant)[0]
+
+
+def known(meant: Plan) -> tuple[Done, Typical]:
+    """What a campaign has done and spent, and what the answers in its database are like.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    path, shape = meant.settings.database, meant.shape
+    if not path.exists():
+        return Done(), Typical()
+    with looked_at(path) as connection:
+        if not usable(connection, path):
+            return Done(), Typical()
+        reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
+        spent = done(connection, meant.settings.name, reading, meant.settings.source.platform, meant.usernames)
+        return spent, typical(connection, shape.roles)
+
+
+def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
+    """The quote of a campaign, begun or not.
+
+    Args:
+        meant: the campaign.
+        matches: how many posts each of its searches finds, where X was asked.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    spent, mean = known(meant)
+    if matches is not None:
+        mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
+    return quote(meant.shape, mean, spent, SystemClock().now())
+
+
+def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool) -> None:
+    """Nothing, once a person has agreed to what a run may still cost, or where it costs less than confirm_above.
+
+    Args:
+        meant: the campaign.
+        spent: what it has spent already.
+        console: where a person is asked, if it is a terminal.
+        yes: whether they have agreed beforehand.
+
+    Raises:
+        SettingsError: they have not, or nobody is there to be asked, or the campaign has no bound at all.
+    """
+    meant.guard()
+    shape, settings = meant.shape, meant.settings
+    now = SystemClock().now()
+    money = total(shape, at_most(shape, spent, now), spent, now).money
+    if yes or not meant.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
+        return
+    price = "without bound" if money == inf else f"up to {dollars(round(money))}"
+    before = f" ({dollars(spent.money)} are spent already)" if spent.money else ""
+    what = f"This run may cost {price}{before} by the price table of {meant.policy.as_of}"
+    above = f"confirm_above = {settings.budget.confirm_above:g} dollars under [budget]"
+    if not (console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
+        raise SettingsError(
+            f"{what}, which is more than {above}. Run `socialcrawl quote` with the same campaign file first, then "
+            "`socialcrawl run` with --yes. Nothing was asked, nothing was spent."
+        )
+    console.print(f"{what}.", soft_wrap=True)
+    if not _agreed(console):
+        raise SettingsError("Not confirmed: nothing was asked, nothing was spent.")
+
+
+def _agreed(console: Console) -> bool:
+    try:
+        return console.input("Go on? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
