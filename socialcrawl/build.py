@@ -1,5 +1,6 @@
 """The one place where the parts of a campaign are joined."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.retry import Backoff
 from socialcrawl.model import Node
-from socialcrawl.plan import Plan, plan
+from socialcrawl.plan import THREADS, Plan, plan
 from socialcrawl.protocols import Watcher
 from socialcrawl.run import Parts
 from socialcrawl.settings import Settings
@@ -25,8 +26,6 @@ from socialcrawl.store.database import connect
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.sql import SqlStore
-
-THREADS = 16  # requests in flight at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     planner = _planner(meant, allowed)
     pool = ThreadPoolExecutor(min(THREADS, settings.crawl.refresh_rate))
     bounded = crawl if most is None else Bounded(crawl, most)
-    wire = _wire(meant, allowed, clock)
+    wire = wired(meant, allowed, clock.now)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
     return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed)
 
@@ -89,11 +88,12 @@ def _planner(meant: Plan, allowed: Access) -> WindowPlanner:
     return WindowPlanner(meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day)
 
 
-def _wire(meant: Plan, allowed: Access, clock: SystemClock) -> XWire:
+def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> XWire:
+    """The wire of a campaign, with a client for each of its tokens; `now` is the clock."""
     source = meant.settings.source
     timeout = (min(10.0, source.timeout), source.timeout)
     clients = {name: client(secret, meant.base, timeout) for name, secret in allowed.secrets.items()}
-    return XWire(clients, meant.words, meant.policy, meant.topic.count, clock.now, source.keep_original)
+    return XWire(clients, meant.words, meant.policy, meant.topic.count, now, source.keep_original)
 
 
 def _opened(meant: Plan, now: float) -> tuple[SqlStore, Lease]:

@@ -186,3 +186,20 @@ def test_a_renamed_account_keeps_its_number(mock, tmp_path):
         crawl(campaign_of(later.url, database, name="later", seeds=again, crawl={"steps": 1}))
     assert rows(database, "select node, handle from account where platform_id = ?", key) == [(node, "brand_new_name")]
     assert not rows(database, "select 1 from account where handle = ?", name)
+
+
+@pytest.mark.parametrize("requests", range(2, 9))
+def test_a_seed_that_turns_out_to_be_an_account_already_met_is_gone_on_with_after_a_pause(tmp_path, requests):
+    """The search finds authors by id; a person named two of them: their look-ups say `same-as`."""
+    with running(posts(), limit=100_000) as mock:
+        crawl(campaign_of(mock.url, tmp_path / "first.db"))
+        named = "select a.username from pick join account a using (node) where act = 'seed' order by n limit 3"
+        how = {"seeds": {"usernames": [name for (name,) in rows(tmp_path / "first.db", named)]}}
+        crawl(campaign_of(mock.url, tmp_path / "whole.db", **how))
+        paused, _ = crawl(campaign_of(mock.url, tmp_path / "a.db", budget={"max_requests": requests}, **how))
+        assert paused.kind == "budget"
+        reason, _ = crawl(campaign_of(mock.url, tmp_path / "a.db", **how))
+    assert reason.kind == "done"
+    merged = "select count(*) from outcome where missing like 'same-as:%'"
+    assert rows(tmp_path / "a.db", merged)[0][0] > 0
+    assert sequence(tmp_path / "a.db") == sequence(tmp_path / "whole.db")

@@ -127,3 +127,13 @@ def alike(memory, sql, moves, names):
     assert {key: reply.rows for key, reply in sql.replies(sql.unfinished()).items()} == {
         (n, 0): reply.rows for n, (_, reply) in enumerate(memory.ledger())
     }
+
+
+@pytest.mark.parametrize("kind", ["memory", "sql"])
+def test_a_name_that_was_enlisted_stands_for_the_same_node_also_when_it_turns_out_to_be_another_account(kind):
+    with a_store(kind) as store:
+        met = save(store, mentioning(Who("77", None))).rows.targets[0]  # known by id, without a name
+        (ann,) = store.enlist(["Ann"], AT)
+        told = save(store, users(profile("77", "ann")), 1).rows
+        assert told.missing == {ann: f"same-as:{met}"}
+        assert reopened(store).enlist(["ANN", "bob"], AT)[0] == ann != met

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from socialcrawl.access import Access, access
+from socialcrawl.build import wired
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Credential
 from socialcrawl.plan import Plan
-from socialcrawl.sources.x.wire import XWire, client
+from socialcrawl.sources.x.wire import XWire
 
 
 @contextmanager
@@ -19,13 +20,12 @@ def door(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, XWire]
         SettingsError: a token is missing.
         StoreError: another process uses one, such as a run of the campaign.
     """
-    allowed, source = access(meant.settings, meant.base), meant.settings.source
-    timeout = (min(10.0, source.timeout), source.timeout)
-    clients = {name: client(secret, meant.base, timeout) for name, secret in allowed.secrets.items()}
+    allowed = access(meant.settings, meant.base)
+    wire = wired(meant, allowed, now)
     try:
-        yield allowed, XWire(clients, meant.words, meant.policy, meant.topic.count, now, source.keep_original)
+        yield allowed, wire
     finally:
-        for made in clients.values():
+        for made in wire.clients.values():
             made.session.close()
         allowed.release()
 

@@ -123,9 +123,9 @@ def run(
     if steps is not None:
         settings = settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
     console, meant = plain(), plan(settings)
-    if meant.billed:
-        confirmed(meant, already(meant), console, yes=yes)
     try:
+        if meant.billed:
+            confirmed(meant, already(meant), console, yes=yes)
         ending = work(settings, console, quiet=as_json)
     except KeyboardInterrupt:
         sys.stderr.write(AT_ONCE)

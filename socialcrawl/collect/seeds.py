@@ -54,11 +54,11 @@ class Seeds:
                 self.missing[pick.node] = outcome.missing
             self._take_authors([Node(int(node)) for node in outcome.targets])
             return
-        self.unresolved.remove(pick.node)
         node = pick.node
         if outcome.missing and outcome.missing.startswith(SAME):
             node = Node(int(outcome.missing.removeprefix(SAME)))
-        elif outcome.missing:
+        self._resolved(pick.node, node)
+        if node == pick.node and outcome.missing:
             self.missing[node] = outcome.missing
             return
         if node not in self.ready and node not in self.asked:
@@ -99,6 +99,18 @@ class Seeds:
             "the search found no posts, so there is no account to start from: "
             "use other keywords, or name seeds (usernames = [...])"
         )
+
+    def _resolved(self, asked: Node, node: Node) -> None:
+        """Take out of the line who was looked up as `asked` and is `node`.
+
+        After a restart, a name may stand for the account that it turned out to be, or for one that took the name over;
+        names are looked up in their order, so then it was the first. Two names may have become one.
+        """
+        known = next((one for one in (asked, node) if one in self.unresolved), None)
+        if known is None and self.unresolved and node not in self.ready and node not in self.asked:
+            known = self.unresolved[0]
+        if known is not None:
+            self.unresolved.remove(known)
 
     def _take_authors(self, nodes: list[Node]) -> None:
         for node in nodes:

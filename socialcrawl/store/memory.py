@@ -26,10 +26,11 @@ class MemoryStore:
         self._replies: dict[tuple[int, int], Reply] = {}
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
-        """The nodes of accounts that a person names."""
+        """The nodes of accounts that a person names; see `SqlStore.enlist`."""
         whos = [Who(None, name) for name in usernames]
+        claims = [self._accounts.by_name_only(name) for name in usernames]
         numbers = self._accounts.number(whos)
-        return [Node(numbers[who]) for who in whos]
+        return [Node(numbers[who] if claim is None else claim) for who, claim in zip(whos, claims, strict=True)]
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""
@@ -110,6 +111,11 @@ class _Accounts:
                 holder = self._holder(str(who.username))
                 numbers[who] = self._new(who) if holder is None else holder
         return numbers
+
+    def by_name_only(self, username: str) -> int | None:
+        """The first account that was stored by this name and has no id still."""
+        named = self._by_handle.get(username.lower(), ())
+        return min((node for node in named if self.known[node].id is None), default=None)
 
     def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, str]:
         """Keep the names of profiles; the accounts that turn out to be another one."""

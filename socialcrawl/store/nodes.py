@@ -90,6 +90,11 @@ class Nodes:
         claims = [(handle, claim) for handle, claim, key in self._names.rows(list(by_handle)) if key is None]
         return {claim: f"same-as:{by_handle[handle]}" for handle, claim in claims if claim != by_handle[handle]}
 
+    def by_name_only(self, handles: Sequence[str]) -> dict[str, int]:
+        """The first account of each name, in lower case, that was stored by this name and has no id still."""
+        found = sorted((node, handle) for handle, node, key in self._names.rows(handles) if key is None)
+        return {handle: node for node, handle in reversed(found)}
+
     def _of(self, who: Who) -> int:
         return self._by_id[who.id] if who.id is not None else self._by_handle[_handle(who)]
 

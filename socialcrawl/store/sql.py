@@ -58,11 +58,16 @@ class SqlStore:
         self.connection.engine.dispose()
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
-        """The nodes of accounts that a person names; unknown ones are stored by name only."""
+        """The nodes of accounts that a person names, the same again whenever asked; unknown ones are stored by name.
+
+        An account that was once stored by name only stays what the name stands for, also when it turned out to be
+        another one: the history of a campaign tells so itself.
+        """
         whos = [Who(None, name) for name in usernames]
         with self._transaction():
+            claims = self._nodes.by_name_only([name.lower() for name in usernames])
             numbers = self._nodes.number(whos, iso(now))
-        return [Node(numbers[who]) for who in whos]
+        return [Node(claims.get(name.lower(), numbers[who])) for name, who in zip(usernames, whos, strict=True)]
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""
