@@ -39,7 +39,7 @@ def access(settings: Settings, base: str, *, lease: bool = True) -> Access:
         StoreError: another process uses one of them.
     """
     source = settings.source
-    wanted = [(Credential(token.name, token.kind), token.env) for token in source.tokens]
+    wanted = [(Credential(token.name, token.speaks), token.env) for token in source.tokens]
     wanted = wanted or [(Credential(ONLY), source.token_env)]
     secrets: dict[str, Secret] = {
         credential.name: secret(env) if isinstance(env, str) else tuple(secret(name) for name in env)

@@ -55,7 +55,7 @@ class Plan:
         return Shape(
             policy=self.policy,
             roles=ROLES,
-            kinds=tuple(token.kind for token in settings.source.tokens) or ("app",),
+            kinds=tuple(token.speaks for token in settings.source.tokens) or ("app",),
             queries=len(self.queries),
             search_pages=settings.seeds.search_pages,
             expanded=bool(self.words.search),

@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from socialcrawl.collect.estimators.named import NAMES, begins, check
 from socialcrawl.collect.estimators.regressor import FEATURES
@@ -18,6 +18,17 @@ from socialcrawl.model import LARGEST
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
 from socialcrawl.words import seconds
 
+SECRETS = ("token_env", "tokens", "base_url")  # settings into which a token may be pasted: they are never shown
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+def _variable(name: str) -> str:
+    if not VARIABLE.fullmatch(name):
+        raise ValueError("write the name of an environment variable, never the token itself")
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_variable)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 LONGEST = 366 * 86_400  # seconds of a window
 FilePath = Annotated[Path, Field(strict=False)]
@@ -103,16 +114,20 @@ class BudgetSection(Section):
                 seconds(text)
             except SettingsError as error:
                 raise ValueError(str(error)) from error
+            if not any(letter.isalpha() for letter in text):
+                raise ValueError("write it with its unit, as 12h or 7d")
         return text
 
 
 class TokenSection(Section):
     """One of several tokens: the environment variable that holds it, and for whom it speaks."""
 
-    env: str | list[str] = Field(
+    env: Variable | list[Variable] = Field(
         description="one variable (bearer), or four: API key, its secret, access token, its secret (OAuth 1.0a)"
     )
-    kind: Literal["app", "user"] = Field(default="app", description="app (bearer of an app) or user")
+    kind: Literal["app", "user"] | None = Field(
+        default=None, description="app (bearer of an app: the default) or user (so are four secrets)"
+    )
 
     @field_validator("env")
     @classmethod
@@ -120,6 +135,17 @@ class TokenSection(Section):
         if isinstance(env, list) and len(env) != 4:
             raise ValueError("write one variable (bearer), or four: key, its secret, access token, its secret")
         return env
+
+    @model_validator(mode="after")
+    def _of_whom(self) -> Self:
+        if self.kind == "app" and isinstance(self.env, list):
+            raise ValueError('four secrets speak for a user: write kind = "user"')
+        return self
+
+    @property
+    def speaks(self) -> str:
+        """For whom the token speaks: app or user."""
+        return self.kind or ("app" if isinstance(self.env, str) else "user")
 
     @property
     def name(self) -> str:
@@ -132,7 +158,9 @@ class SourceSection(Section):
 
     platform: str = Field(default="x", description="x")
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
-    token_env: str = Field(default="X_BEARER_TOKEN", description="environment variable that holds the bearer token")
+    token_env: Variable = Field(
+        default="X_BEARER_TOKEN", description="environment variable that holds the bearer token"
+    )
     tokens: list[TokenSection] = Field(default=[], description="several tokens instead of token_env")
     vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
     pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(
@@ -144,6 +172,12 @@ class SourceSection(Section):
     policy: FilePath | None = Field(default=None, description="a price and limit table of your own")
     keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
     timeout: Annotated[float, Field(gt=0, le=3600)] = Field(default=30.0, description="seconds to wait for an answer")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.tokens and "token_env" in self.model_fields_set:
+            raise ValueError("token_env and tokens both name tokens: keep one of the two")
+        return self
 
     @field_validator("platform")
     @classmethod
@@ -246,16 +280,21 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
 def _told(error: ValidationError, origin: str) -> Iterator[str]:
     for problem in error.errors():
         place = [str(part) for part in problem["loc"]]
-        where = f"[{place[0]}] {'.'.join(place[1:])}" if len(place) > 1 else place[0]
+        section = (
+            isinstance(Settings.model_fields[place[0]].default, Section) if place[0] in Settings.model_fields else False
+        )
+        where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if len(place) > 1 or section else place[0]
+        hidden = place[0] == "source" and (len(place) < 2 or place[1] in SECRETS) and place[-1] != "kind"
+        shown = "" if hidden else f" = {problem['input']!r}"
         if problem["type"] == "extra_forbidden":
             yield f"{origin}: {where} is not a setting.{_nearest(place)}"
         elif problem["type"] == "missing":
             yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
-        elif problem["type"] == "model_type":
-            yield f"{origin}: {where} = {problem['input']!r}: it is a table, so write [{where}] and its keys below."
+        elif problem["type"] == "model_type" and len(place) == 1:
+            yield f"{origin}: {place[0]}{shown}: it is a table, so write [{place[0]}] and its keys below."
         else:
             message = problem["msg"].removeprefix("Value error, ")
-            yield f"{origin}: {where} = {problem['input']!r}: {message[0].lower()}{message[1:].rstrip('.')}."
+            yield f"{origin}: {where}{shown}: {message[0].lower()}{message[1:].rstrip('.')}."
 
 
 def _nearest(place: list[str]) -> str:

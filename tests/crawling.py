@@ -53,6 +53,8 @@ def campaign_of(url: str | None, database: Path, **sections) -> Settings:
     }
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values} if isinstance(values, dict) else values
+    if given["source"].get("tokens"):
+        del given["source"]["token_env"]
     return checked(given, "test")
 
 

@@ -8,7 +8,8 @@ import heapq
 from dataclasses import dataclass
 from math import floor
 
-from socialcrawl.limits.counted import LAG
+from socialcrawl.limits.fixed import FixedWindow
+from socialcrawl.limits.received import LAG
 from socialcrawl.model import Limit
 
 LONGEST = 2.0  # seconds of the longest way to the server or back
@@ -76,6 +77,7 @@ class Sent:
     left: float
     heard: float | None = None
     dead: bool = False  # its process was killed
+    twice: bool = False  # headers may have counted it while it was counted as in flight
 
     @property
     def gone(self):
@@ -106,16 +108,16 @@ class Events:
 class Traffic(Events):
     """A client that obeys one window, and the ways its requests take.
 
-    `blocked` are the instants at which nothing was in flight, and yet no request might leave.
+    `blocked` are the instants at which nothing was in flight, and yet no request might leave, with what counts how many
+    the server may have received in the last d seconds and some slack.
     """
 
-    def __init__(self, window, referee, skew=0.0, *, told=True, offset=None):
+    def __init__(self, window, referee, skew=0.0, *, offset=None):
         super().__init__()
-        self.window, self.referee, self.skew = window, referee, skew
-        self.told, self.offset = told, offset  # whether replies that flew alone have headers; who learns dates
+        self.window, self.referee, self.skew, self.offset = window, referee, skew, offset
+        self.told = self.told_later = True  # whether replies that flew alone have headers, and all others
         self.epoch, self.out = 0, 0
         self.log, self.blocked = [], []
-        self.alone = False  # whether a request flew alone, and must have
 
     def send(self, wish, most_in_flight):
         while True:
@@ -125,26 +127,27 @@ class Traffic(Events):
                 break
             assert when <= self.now or self.events or when < float("inf")
             if when > self.now and self.out == 0:
-                self.blocked.append(self.now)
+                self.blocked.append((self.now, self.recently()))
             self.advance(min(self.next_event(), when if when > self.now else float("inf")))
-        first = getattr(self.window, "first_of_window", lambda now: False)(self.now)
+        first = isinstance(self.window, FixedWindow) and self.window.opens(self.now)
         assert not (first and self.out), "the first request of a window flies alone"
+        assert getattr(self.window, "alone", None) is None, "nothing leaves while one flies alone"
         self.window.take(self.now)
         self.out += 1
         sent = Sent(self.now)
         self.log.append(sent)
-        self.at(self.now + wish["way"], lambda: self.arrive(wish, sent, first=first))
+        epoch = self.epoch
+        self.at(self.now + wish["way"], lambda: self.arrive(wish, sent, epoch, first=first))
 
-    def arrive(self, wish, sent, *, first):
+    def arrive(self, wish, sent, epoch, *, first):
         limit, date = None, None
         if wish["fate"] != "lost before":
             limit = said(self.referee, self.referee.receive(self.now), self.skew)
             date = float(floor(self.now + self.skew))
-        if wish["fate"] != "fine" or wish["bare"] or (first and not self.told):
+        if wish["fate"] != "fine" or wish["bare"] or not (self.told if first else self.told_later):
             limit = None
         if wish["fate"] != "fine" or wish["undated"]:
             date = None
-        epoch = self.epoch
 
         def land():
             if epoch != self.epoch:
@@ -164,6 +167,6 @@ class Traffic(Events):
             sent.dead = sent.dead or sent.heard is None
         self.window.sound()
 
-    def recent(self, instant, slack):
-        """How many requests the server may have received in the last d + slack seconds before `instant`."""
-        return sum(sent.gone > instant - self.window.d - slack for sent in self.log)
+    def recently(self):
+        gone, since = [sent.gone for sent in self.log for _ in range(1 + sent.dead)], self.now - self.window.d
+        return lambda slack: sum(at > since - slack for at in gone)

@@ -202,6 +202,7 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
     [
         ({"max_time": "fortnight"}, "write 3s, 15m, 1h"),
         ({"max_time": "0s"}, "no time at all"),
+        ({"max_time": "7"}, "with its unit"),
         ({"max_nodes": 0}, "greater than or equal to 1"),
         ({"confirm_above": -1.0}, "greater than or equal to 0"),
     ],
@@ -212,9 +213,9 @@ def test_a_budget_that_is_none_is_refused(budget, said):
 
 
 def test_tokens_are_named_by_their_variables():
-    tokens = [{"env": "A"}, {"env": ["K", "KS", "U", "US"], "kind": "user"}]
+    tokens = [{"env": "A"}, {"env": ["K", "KS", "U", "US"]}]
     found = checked(LEAST | {"source": {"tokens": tokens}}, FILE).source.tokens
-    assert [(token.name, token.kind) for token in found] == [("A", "app"), ("U", "user")]
+    assert [(token.name, token.speaks) for token in found] == [("A", "app"), ("U", "user")]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +223,7 @@ def test_tokens_are_named_by_their_variables():
     [
         ({"env": ["K", "KS"]}, "one variable (bearer), or four"),
         ({"env": "A", "kind": "admin"}, "'app' or 'user'"),
+        ({"env": ["K", "KS", "U", "US"], "kind": "app"}, "four secrets speak for a user"),
         ({"envv": "A"}, "Did you mean 'env'?"),
         ({"kind": "app"}, "env is missing"),
     ],
@@ -231,3 +233,32 @@ def test_a_token_that_is_none_is_refused_with_its_place(token, said):
         checked(LEAST | {"source": {"tokens": [{"env": "A"}, token]}}, FILE)
     assert said in str(error.value)
     assert "[source] tokens.1" in str(error.value)
+
+
+PASTED = "AAAA1234567%2FsecretThatWasPastedHere"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"token_env": PASTED},
+        {"token_env": "A" * 100},
+        {"tokens": [{"env": PASTED}]},
+        {"tokens": [PASTED]},
+        {"tokens": PASTED},
+        {"tokens": [{"env": [PASTED, "B", "C"]}]},
+        {"tokens": [{"env": ["A", "B", "C", PASTED]}]},
+        {"base_url": f"http://me:{PASTED}@127.0.0.1:80"},
+    ],
+)
+def test_a_token_that_was_pasted_into_the_file_is_refused_and_not_shown(source):
+    with pytest.raises(SettingsError) as error:
+        checked(LEAST | {"source": source}, FILE)
+    assert PASTED not in str(error.value)
+    assert "AAAAAAAA" not in str(error.value)
+    assert "[source]" in str(error.value)
+
+
+def test_token_env_and_tokens_are_not_named_together():
+    with pytest.raises(SettingsError, match="keep one of the two"):
+        checked(LEAST | {"source": {"token_env": "A", "tokens": [{"env": "B"}]}}, FILE)

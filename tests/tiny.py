@@ -2,9 +2,10 @@
 
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from math import floor
 from pathlib import Path
 
-from test_window import Referee
+from limits_referee import Fixed, said
 
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
@@ -84,12 +85,12 @@ class Wire:
     clock: Clock
     calls: list[tuple[str, str, str]] = field(default_factory=list)
     faults: dict[int, str] = field(default_factory=dict)
-    referees: dict[str, Referee] = field(default_factory=dict)
+    referees: dict[str, Fixed] = field(default_factory=dict)
 
     def send(self, grant):
         request, at = grant.request, self.clock.now()
-        referee = self.referees.setdefault(request.endpoint, Referee(K, D, 0.0))
-        limit, date = referee.receive(at)
+        referee = self.referees.setdefault(request.endpoint, Fixed(K, D))
+        limit, date = said(referee, referee.receive(at), 0.0), float(floor(at))
         number = len(self.calls)
         token = request.params.get("pagination_token") or request.params.get("next_token") or ""
         named = {key: value for key, value in request.params.items() if key in ("id", "ids", "usernames", "query")}

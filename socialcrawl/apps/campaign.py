@@ -7,17 +7,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from types import FrameType
 from typing import Any, NoReturn
 
 from rich.console import Console
 
+from socialcrawl.apps.quote import already, still
 from socialcrawl.apps.report import Spending, show
 from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
 from socialcrawl.limits.budget import dollars
-from socialcrawl.limits.policy import steps_in
-from socialcrawl.model import Stop, Wait, iso
+from socialcrawl.limits.shape import allowed
+from socialcrawl.model import MILLS_PER_DOLLAR, Stop, Wait, iso
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.source import TIMELINE
@@ -90,6 +92,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
     found = ending.found
     return {
         "reason": ending.reason.why,
+        "ended": ending.reason.kind if isinstance(ending.reason, Stop) else "waiting",
         "until": None if ending.reason.until is None else iso(ending.reason.until),
         "steps": len(found.steps),
         "relevance": found.relevance,
@@ -99,6 +102,8 @@ def as_object(ending: Ending) -> dict[str, Any]:
         "accounts_asked": len(found.steps) + len(found.seeds),
         "accounts_known": found.known,
         "requests": found.sent,
+        "reused": found.reused,
+        "dollars": found.cost / MILLS_PER_DOLLAR,
     }
 
 
@@ -138,23 +143,19 @@ def _announcement(campaign: Campaign) -> str:
     line = f"campaign {settings.name!r}: {steps} with {settings.crawl.estimator}, into {settings.database}"
     if campaign.plan.billed:
         table = f"by the price table of {campaign.planner.policy.as_of}"
-        posts, bound = campaign.planner.budget.caps.posts, campaign.plan.most
-        if bound is None and posts is not None:
+        spent = already(campaign.plan)
+        posts, bound = campaign.planner.budget.caps.posts, still(campaign.plan, spent)
+        more = f"after {dollars(spent.money)} it can still cost" if spent.money else "it can cost"
+        if bound == inf and posts is not None:
             most = dollars(campaign.planner.policy.price("post", posts))
             line += f"\nits posts can cost at most {most} {table}; profiles that are looked up come on top"
-        elif bound is None:
+        elif bound == inf:
             line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
         else:
-            line += f"\nit can cost at most {dollars(bound)} {table}"
-        line += f"\nthe windows allow {_steps_in(campaign, DAY):,} timelines a day"
+            line += f"\n{more} at most {dollars(round(bound))} {table}"
+        line += f"\nthe windows allow {allowed(campaign.plan.shape, TIMELINE, DAY):,} timelines a day"
     lasting = campaign.planner.budget.caps.seconds
     if lasting is not None:
-        allowed = _steps_in(campaign, lasting)
-        line += f"\nin its {span(lasting)} the windows allow n = k T / d = {allowed:,} timelines"
+        n = allowed(campaign.plan.shape, TIMELINE, lasting)
+        line += f"\nin its {span(lasting)} the windows allow n = k T / d = {n:,} timelines"
     return line
-
-
-def _steps_in(campaign: Campaign, seconds: float) -> int:
-    endpoint = campaign.planner.policy.endpoints[TIMELINE]
-    kinds = [credential.kind for credential in campaign.planner.lanes.credentials]
-    return sum(min((steps_in(seconds, rule) for rule in endpoint.rules(kind)), default=0) for kind in kinds)

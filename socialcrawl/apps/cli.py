@@ -6,7 +6,7 @@ Heavy modules are imported inside the commands, so that `--help` answers at once
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,12 +74,20 @@ def init(
     from socialcrawl.apps.begin import begin  # noqa: PLC0415
 
     begin(file, keyword or [])
-    typer.echo(f"wrote {file}: edit it, export X_BEARER_TOKEN, then: socialcrawl run {file}")
+    typer.echo(f"wrote {file}: edit it, export X_BEARER_TOKEN, then: socialcrawl quote {file}; then run it")
+
+
+def _with_steps(settings: Any, steps: int | None) -> Any:
+    """The settings of a campaign with another number of steps, if one is given."""
+    if steps is None:
+        return settings
+    return settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
 
 
 @app.command()
 def quote(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
+    steps: Annotated[int | None, typer.Option(min=1, help="As if so many accounts were to be asked.")] = None,
     counts: Annotated[
         bool, typer.Option("--counts", help="Ask X how many posts the searches find; $0.005 for each search.")
     ] = False,
@@ -90,7 +98,7 @@ def quote(
     from socialcrawl.apps.offer import tell  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
 
-    tell(read(campaign), plain(), count=counts, as_json=as_json)
+    tell(_with_steps(read(campaign), steps), plain(), count=counts, as_json=as_json)
 
 
 @app.command()
@@ -119,13 +127,15 @@ def run(
     from socialcrawl.plan import plan  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
 
-    settings = read(campaign)
-    if steps is not None:
-        settings = settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
+    settings = _with_steps(read(campaign), steps)
     console, meant = plain(), plan(settings)
+    if meant.billed:
+        try:
+            confirmed(meant, already(meant), console, yes=yes, ask=not as_json)
+        except KeyboardInterrupt:
+            sys.stderr.write("not confirmed: nothing was asked, nothing was spent\n")
+            leave(INTERRUPTED)
     try:
-        if meant.billed:
-            confirmed(meant, already(meant), console, yes=yes)
         ending = work(settings, console, quiet=as_json)
     except KeyboardInterrupt:
         sys.stderr.write(AT_ONCE)
@@ -305,6 +315,8 @@ def report(
     from socialcrawl.store.statistics import spending  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
 
+    if usage is not None and (database or campaign):
+        raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
     settings, console = None if usage is None else read(usage), plain()
     path, name = (database, campaign) if settings is None else (settings.database, settings.name)
     with connect(asking.database(path), create=False) as connection:

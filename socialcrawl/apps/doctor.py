@@ -169,7 +169,7 @@ def _variables(settings: Settings) -> Iterator[str]:
     if not source.tokens:
         yield f"{source.token_env} (app)"
     for token in source.tokens:
-        yield f"{token.env if isinstance(token.env, str) else ' + '.join(token.env)} ({token.kind})"
+        yield f"{token.env if isinstance(token.env, str) else ' + '.join(token.env)} ({token.speaks})"
 
 
 def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
@@ -190,6 +190,9 @@ def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
         yield Check(FAIL, "request", str(error))
         return
     yield _answer(meant, credential, reply)
+    others = [other.name for other in allowed.credentials if other != credential]
+    if others:
+        yield Check(NOTE, "request", f"not tried, as it is one request: {', '.join(others)}")
     if reply.status:
         yield from _limit(meant, credential, request, reply)
         yield _clock(grant, reply)

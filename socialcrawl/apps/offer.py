@@ -14,7 +14,7 @@ from socialcrawl.apps.counts import begun, counts
 from socialcrawl.apps.quote import quoted
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
-from socialcrawl.limits.likely import COUNTED, STORED, TOKENS, Reached
+from socialcrawl.limits.likely import CAP, COUNTED, STORED, TOKENS, Reached
 from socialcrawl.limits.quote import Line, Quote
 from socialcrawl.limits.shape import Amount, left, windows
 from socialcrawl.model import MILLS_PER_DOLLAR, iso
@@ -135,7 +135,9 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     prices = f"costs are by the price table of {meant.policy.as_of}"
     yield prices if meant.billed else f"{prices}; {meant.base} is this machine, and bills nothing"
     if not found.lines:
-        yield "nothing is left to do"
+        rest = left(meant.shape, done)
+        more = not rest.nodes and (rest.steps or rest.seeds)
+        yield "the budget max_nodes is reached: raise it to go on" if more else "nothing is left to do"
     if done.requests:
         yield (
             f"spent before: {done.requests:,} requests, {done.posts:,} posts, {dollars(done.money)}, "
@@ -170,6 +172,9 @@ def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
     except SettingsError as error:
         yield f"a run will be refused: {error}"
         return
+    if found.reached is not None and found.reached.phase != "steps":
+        ends = f"{found.reached.budget} is probably reached among the {found.reached.phase}, before the first step"
+        yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])"
     above = meant.settings.budget.confirm_above
     if meant.billed and found.most.money > above * MILLS_PER_DOLLAR:
         yield f"a run will ask for confirmation, or for --yes: it may cost more than {above:g} dollars (confirm_above)"
@@ -199,6 +204,8 @@ def _fee(meant: Plan) -> str:
 def _ending(reached: Reached | None) -> str:
     if reached is None:
         return "none"
+    if reached.budget == CAP:
+        return f"the platform's cap on posts, after {floor(reached.turns + TINY):,} of the {reached.phase}"
     if reached.budget == TOKENS:
         return f"its tokens, which may not ask for {reached.phase}"
     return f"{reached.budget}, after {floor(reached.turns + TINY):,} of the {reached.phase}"

@@ -60,7 +60,13 @@ def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
     return quote(meant.shape, mean, spent, SystemClock().now())
 
 
-def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool) -> None:
+def still(meant: Plan, spent: Done) -> float:
+    """The most that a campaign can still cost after what it has spent, in mills; inf where nothing bounds it."""
+    now = SystemClock().now()
+    return total(meant.shape, at_most(meant.shape, spent, now), spent, now).money
+
+
+def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool, ask: bool = True) -> None:
     """Nothing, once a person has agreed to what a run may still cost, or where it costs less than confirm_above.
 
     Args:
@@ -68,21 +74,20 @@ def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool) -> None:
         spent: what it has spent already.
         console: where a person is asked, if it is a terminal.
         yes: whether they have agreed beforehand.
+        ask: whether a person may be asked at all.
 
     Raises:
         SettingsError: they have not, or nobody is there to be asked, or the campaign has no bound at all.
     """
     meant.guard()
-    shape, settings = meant.shape, meant.settings
-    now = SystemClock().now()
-    money = total(shape, at_most(shape, spent, now), spent, now).money
+    settings, money = meant.settings, still(meant, spent)
     if yes or not meant.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
         return
     price = "without bound" if money == inf else f"up to {dollars(round(money))}"
     before = f" ({dollars(spent.money)} are spent already)" if spent.money else ""
     what = f"This run may cost {price}{before} by the price table of {meant.policy.as_of}"
     above = f"confirm_above = {settings.budget.confirm_above:g} dollars under [budget]"
-    if not (console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
+    if not (ask and console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
         raise SettingsError(
             f"{what}, which is more than {above}. Run `socialcrawl quote` with the same campaign file first, then "
             "`socialcrawl run` with --yes. Nothing was asked, nothing was spent."

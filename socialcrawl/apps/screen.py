@@ -84,7 +84,8 @@ class Lines(View):
         super().learned(batch, outcomes)
         if self.campaign and time.monotonic() - self._last >= EVERY:
             self._last = time.monotonic()
-            self._write(progress(self.campaign))
+            rest = self.remaining(self.campaign)
+            self._write(progress(self.campaign) + (f"  to the end {span(rest)}" if rest is not None else ""))
 
     def landed(self, grant: Grant, reply: Reply) -> None:
         """Say when a credential is set aside."""
@@ -125,7 +126,7 @@ class Picture(View):
         campaign = self.campaign
         if campaign is None:
             return Panel("")
-        crawl, budget = campaign.crawl, campaign.planner.budget
+        crawl = campaign.crawl
         left, k, until = self.window(campaign)
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", justify="right")
@@ -133,8 +134,7 @@ class Picture(View):
         table.add_row("steps", _bar(crawl.taken, campaign.settings.crawl.steps))
         table.add_row("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)")
         table.add_row("accounts", f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier")
-        cost = f"   {dollars(budget.money)} at most" if campaign.plan.billed else ""
-        table.add_row("posts", f"{budget.posts:,}{cost}")
+        table.add_row("spent", spent(campaign))
         table.add_row("window", f"{left:,} of {k:,} requests left" + (f", next in {span(until)}" if until else ""))
         table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
         note = [Text(self.note, style="red")] if self.note else []
@@ -152,12 +152,29 @@ class Picture(View):
 
 def progress(campaign: Campaign) -> str:
     """One line that says how far a campaign is."""
-    crawl, budget = campaign.crawl, campaign.planner.budget
+    crawl = campaign.crawl
     of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
     return (
-        f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  posts {budget.posts:,}  "
-        f"requests {budget.requests:,}  frontier {crawl.graph.left:,}"
+        f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  {spent(campaign)}  frontier {crawl.graph.left:,}"
     )
+
+
+def spent(campaign: Campaign) -> str:
+    """What a campaign has spent, each kind of it beside its budget."""
+    budget, caps = campaign.planner.budget, campaign.planner.budget.caps
+    told = [f"posts {_of(budget.posts, caps.posts)}", f"requests {_of(budget.requests, caps.requests)}"]
+    if campaign.settings.budget.max_nodes is not None:
+        asked = len(campaign.crawl.seeds.asked) + campaign.crawl.taken
+        told.append(f"accounts {_of(asked, campaign.settings.budget.max_nodes)}")
+    if campaign.plan.billed or caps.money is not None:
+        told.append(dollars(budget.money) + (f" of {dollars(caps.money)}" if caps.money is not None else ""))
+    if caps.seconds is not None and budget.began is not None:
+        told.append(f"{span(max(0.0, campaign.clock.now() - budget.began))} of {span(caps.seconds)}")
+    return "  ".join(told)
+
+
+def _of(spent: int, cap: int | None) -> str:
+    return f"{spent:,}" + (f" of {cap:,}" if cap is not None else "")
 
 
 def _bar(done: int, total: int | None) -> Table | str:

@@ -43,7 +43,10 @@ class Budget:
         """Why nothing may leave at `when`, which is after the end of the campaign's time; None if it is not."""
         if self.caps.seconds is None or self.began is None or when < self.began + self.caps.seconds:
             return None
-        return _reached("max_time", "the campaign's time", "counted from its first request")
+        lasting = self.caps.seconds
+        length = f"{lasting / 86_400:.3g} days" if lasting >= 172_800 else f"{lasting / 3600:.3g} hours"
+        length = length if lasting >= 7_200 else f"{lasting:.3g} s"
+        return _reached("max_time", length, "counted from its first request")
 
     def reserve(self, request: Request, posts: int, now: float) -> None:
         """Count a request at its dearest."""

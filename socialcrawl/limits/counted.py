@@ -1,15 +1,15 @@
 """Windows that count what the server may still remember: sliding ones, and those aligned to the server's clock. Pure.
 
-A request counts from the moment it leaves; it was received between its leaving and its reply. So it may fall into every
-window that begins before the reply came, and has left all windows that begin later. Neither kind needs headers: what
-these say of others' requests makes things stricter only.
+The kinds of windows differ in one thing only, `begin`: the earliest instant at which a request must have been received
+to count together with one that leaves now. Neither kind here needs headers: what these say of others' requests makes
+things stricter only.
 """
 
-from bisect import bisect_left, insort
-from math import floor
+from math import floor, inf, nextafter
 
-from socialcrawl.limits.offset import Offset
-from socialcrawl.limits.window import ALONE, LAG
+from socialcrawl.limits.offset import DRIFT, Offset
+from socialcrawl.limits.received import Received
+from socialcrawl.limits.window import ALONE
 from socialcrawl.model import Limit
 
 TINY = 1e-6  # seconds: a wait is never over before it began
@@ -22,43 +22,47 @@ class SlidingWindow:
 
     def __init__(self, k: int, d: float) -> None:
         self.k, self.d = k, d
-        self.flying: list[float] = []  # when each request in flight left
-        self.landed: list[float] = []  # when each reply came, ascending; older ones are let go
+        self.received = Received(d)
         self.closed_until = 0.0
 
     def begin(self, now: float) -> float:
         """The earliest instant at which a request must have been received to count with one that leaves at `now`."""
-        return now - self.d
+        return nextafter(now - self.d, inf)
 
-    def next_begin(self, now: float) -> float:
-        """The instant at which `begin` will have moved past the oldest request that counts."""
-        return self.landed[self._first(now)] + self.d
+    def leaves(self, oldest: float, now: float) -> float:
+        """When `begin` will have moved past a request that was answered at `oldest`, or may have."""
+        return oldest + self.d
+
+    def used(self, now: float) -> int:
+        """How many requests may count together with one that leaves at `now`."""
+        return self.received.since(self.begin(now))
 
     def when(self, now: float) -> float:
         """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
-        counting = len(self.landed) - self._first(now)
-        if len(self.flying) + counting < self.k:
+        used = self.used(now)
+        if used < self.k:
             return now
+        oldest = self.received.oldest(self.begin(now), used - self.k + 1)
         # Only replies free slots that are in flight: look again soon.
-        return max(self.next_begin(now), now + TINY) if counting else now + ALONE
+        return now + ALONE if oldest is None else max(self.leaves(oldest, now), now + TINY)
 
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
-        del self.landed[: self._first(now)]
-        self.flying.append(now)
+        flying = self.received.flying
+        self.received.forget(self.begin(flying[0] if flying else now))  # replies yet to come may tell of these
+        flying.append(now)
 
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
         """Take in a reply; see `FixedWindow.learn`. What the server counts beyond our own was somebody else's, now."""
-        if sent in self.flying:
-            self.flying.remove(sent)
-            insort(self.landed, at)
-        if limit is None:
+        self.received.land(sent, at)
+        if limit is None or limit.most < 1:
             return
-        self.k = min(self.k, limit.most) if limit.most > 0 else self.k
-        others = limit.most - limit.left - len(self.flying) - (len(self.landed) - self._first(at))
-        self.landed += [max(at, *self.landed[-1:])] * min(self.k, max(0, others))
+        self.k = min(self.k, limit.most)
+        others = min(self.k, limit.most - limit.left - self.used(sent))
+        if others > 0:
+            self.received.add(at, others, sent)
 
     def close(self, until: float, *, over: bool = False) -> None:
         """Send nothing before `until`."""
@@ -66,17 +70,16 @@ class SlidingWindow:
 
     def sound(self) -> None:
         """Forget what was in flight (a restart): it was received within LAG seconds, or never."""
-        self.landed = sorted([*self.landed, *(sent + LAG for sent in self.flying)])
-        self.flying = []
+        for sent in tuple(self.received.flying):
+            self.received.abandon(sent)
 
     def room(self, now: float, until: float) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
         begin = max(now, self.closed_until)
-        free = [max(begin, at + self.d) for at in self.landed[self._first(begin) :]] + [begin + self.d] * len(
-            self.flying
-        )
-        free += [begin] * (self.k - len(free))
-        return sum(1 + int((until - slot) / self.d) for slot in free[: self.k] if until >= slot)
+        if until < begin:
+            return 0
+        rounds, rest = divmod(until - begin, self.d)  # each slot is free again d seconds after it was used
+        return self.k * int(rounds) + max(0, self.k - self.received.since(self.begin(begin + rest)))
 
     def ends(self, now: float) -> float | None:
         """None: a sliding window has no end."""
@@ -87,10 +90,6 @@ class SlidingWindow:
         if now < self.closed_until:
             return "the server asked for a pause"
         return f"only {self.k:,} requests are allowed {self.name} {self.d:g} s"
-
-    def _first(self, now: float) -> int:
-        """The place of the first reply that counts with a request that leaves at `now`."""
-        return bisect_left(self.landed, self.begin(now))
 
 
 class AlignedWindow(SlidingWindow):
@@ -108,21 +107,31 @@ class AlignedWindow(SlidingWindow):
 
     def begin(self, now: float) -> float:
         """The earliest instant at which a request must have been received to count with one that leaves at `now`."""
-        if not self.offset.known:
-            return now - self.d
-        window = floor((now + self.offset.low) / self.d)  # the first one that may be open
-        return max(now - self.d, window * self.d - self.offset.high)
-
-    def next_begin(self, now: float) -> float:
-        """The instant at which `begin` will have moved."""
-        slides = super().next_begin(now)
+        slides = super().begin(now)
         if not self.offset.known:
             return slides
-        window = floor((now + self.offset.low) / self.d)
-        return min(slides, (window + 1) * self.d - self.offset.low)
+        low, high = self.offset.bounds(now)
+        opened = floor((now + low) / self.d) * self.d  # the first window that may be open, by the server's clock
+        return max(slides, opened - high - DRIFT * self.d)
+
+    def leaves(self, oldest: float, now: float) -> float:
+        """When `begin` will have moved past a request that was answered at `oldest`, or may have."""
+        ends = self.ends(now)
+        slides = super().leaves(oldest, now)
+        return slides if ends is None else min(slides, ends)
+
+    def room(self, now: float, until: float) -> int:
+        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        begin = max(now, self.closed_until)
+        ends = self.ends(begin)
+        if ends is None or until < begin:
+            return super().room(now, until)
+        later = 1 + int((until - ends) / self.d) if until >= ends else 0
+        return max(0, self.k - self.used(begin)) + self.k * later
 
     def ends(self, now: float) -> float | None:
-        """When the server's clock will have reached the next boundary."""
+        """When the server's clock will have reached the next boundary; None while that is not known."""
         if not self.offset.known:
             return None
-        return (floor((now + self.offset.low) / self.d) + 1) * self.d - self.offset.low
+        low, _ = self.offset.bounds(now)
+        return (floor((now + low) / self.d) + 1) * self.d - low

@@ -19,22 +19,42 @@ def cycle(now: float, day: int = FIRST) -> tuple[float, float]:
 
 
 class Cycle:
-    """The posts read in the present billing cycle, held against the cap of the platform (None: no cap)."""
+    """The posts read in the present billing cycle, held against the cap of the platform (None: no cap).
+
+    What is reserved counts until it is settled, in whichever cycle that is: the server may bill it in either.
+    """
 
     def __init__(self, cap: int | None = None, day: int = FIRST) -> None:
         self.cap, self.day = cap, day
-        self.posts = 0
+        self.read = self.reserved = 0
         self.next = 0.0  # when the next cycle begins
+
+    @property
+    def posts(self) -> int:
+        """Posts that may count in the cycle."""
+        return self.read + self.reserved
 
     def refuses(self, posts: int, now: float) -> bool:
         """Whether a request that may return `posts` posts could pass the cap."""
-        return self.cap is not None and now < self.next and self.posts + posts > self.cap
+        if self.cap is None:
+            return False
+        read = self.read if now < self.next else 0
+        return posts > 0 and read + self.reserved + posts > self.cap
 
-    def count(self, posts: int, now: float) -> None:
-        """Count posts read at `now`, or take back (a negative number) what was counted too many."""
+    def reserve(self, posts: int, now: float) -> None:
+        """Count a request that leaves at `now` at its most posts."""
+        self._turn(now)
+        self.reserved += posts
+
+    def settle(self, reserved: int, posts: int, now: float) -> None:
+        """Replace what was reserved by the posts that were read at `now`."""
+        self._turn(now)
+        self.reserved -= reserved
+        self.read += posts
+
+    def _turn(self, now: float) -> None:
         if now >= self.next:
-            self.posts, self.next = 0, cycle(now, self.day)[1]
-        self.posts = max(0, self.posts + posts)
+            self.read, self.next = 0, cycle(now, self.day)[1]
 
 
 def _midnight(months: int, day: int) -> float:

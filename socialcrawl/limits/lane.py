@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from math import inf
 
 from socialcrawl.limits.counted import AlignedWindow, SlidingWindow
+from socialcrawl.limits.fixed import FixedWindow
 from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.window import DAY, FixedWindow, Window, longest
-from socialcrawl.model import FAILED, Limit, Reply
+from socialcrawl.limits.window import DAY, Window, longest
+from socialcrawl.model import USEFUL, Limit, Reply
 
 
 def window(rule: Rule, offset: Offset) -> Window:
@@ -30,7 +31,7 @@ class Lane:
         self.credential, self.endpoint = credential, endpoint
         self.windows = [window(rule, offset) for rule in rules]
         self.main = self.windows[0]
-        self.daily = next((w for w in self.windows if w.d == DAY), None)
+        self.daily = next((one for one in self.windows[1:] if one.d == DAY), None)
 
     def when(self, now: float) -> float:
         """The earliest instant at which all windows let a request leave; `now` if at once. Changes nothing."""
@@ -48,19 +49,27 @@ class Lane:
     def learn(self, sent: float, reply: Reply) -> None:
         """Take in the reply to the request that left at `sent`."""
         said = smallest(reply.limits, daily=False), _believable(smallest(reply.limits, daily=True), reply.date)
-        counted = reply.kind not in FAILED
         if said[1] is not None and self.daily is None:
-            self.daily = FixedWindow(said[1].most, DAY)
-            self.daily.take(sent)
+            self.daily = FixedWindow(said[1].most, DAY, table=inf)
             self.windows.append(self.daily)
+            for other in sorted(self.main.received.flying, key=lambda other: other == sent):
+                self.daily.take(other)  # the one that tells comes last, as if it had flown alone
         for one in self.windows:
             limit = said[1] if one is self.daily else said[0] if one is self.main else None
-            one.learn(limit, reply.date, reply.at, sent=sent, counted=counted)
+            one.learn(limit, reply.date, reply.at, sent=sent, counted=reply.kind in USEFUL)
 
     def close(self, until: float, *, over: bool = False, daily: bool = False) -> None:
         """Send nothing before `until`; `over`: the server said that the main (or the daily) window ends then."""
-        chosen = self.daily if daily and self.daily is not None else self.main
-        chosen.close(until, over=over)
+        if daily and self.daily is not None:
+            self.daily.close(until, over=over)
+        else:
+            self.main.close(until, over=over and not daily)
+
+    def abandon(self, sent: float) -> None:
+        """Note that nobody waits for the reply to the request that left at `sent`."""
+        for one in self.windows:
+            if sent in one.received.flying:
+                one.received.abandon(sent)
 
     def sound(self) -> None:
         """Forget what was in flight (a restart)."""
@@ -91,6 +100,6 @@ def smallest(limits: Sequence[Limit], *, daily: bool) -> Limit | None:
 
 def _believable(limit: Limit | None, date: float | None) -> Limit | None:
     """The limit, if it tells of a window that is open now by the server's clock: a day is long to wait for nothing."""
-    if limit is None or date is None or not 0.0 <= limit.resets - date <= longest(DAY):
+    if limit is None or limit.most < 1 or date is None or not 0.0 <= limit.resets - date <= longest(DAY):
         return None
     return limit

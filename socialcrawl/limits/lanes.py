@@ -97,7 +97,7 @@ class Lanes:
             low, high = high, high * 2.0
             if low > FAR:
                 return None
-        while high - low > 0.01 * max(1.0, low):
+        while high - low > 0.001:
             middle = (low + high) / 2.0
             low, high = (low, middle) if room(middle) >= count else (middle, high)
         return now + high

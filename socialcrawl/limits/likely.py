@@ -12,6 +12,7 @@ from math import ceil, inf
 from socialcrawl.limits.shape import LOOK_UP, Amount, Done, Left, Shape, bursts, left, pace, price, times
 
 COUNTED, STORED, ASSUMED = "counted", "stored", "assumed"  # what a number rests on
+CAP = "cap"  # what is reached where the platform's cap on posts is
 TOKENS = "tokens"  # what is reached where no token may ask an endpoint
 
 
@@ -170,6 +171,7 @@ class _Course:
             "max_nodes": _ratio(rest.nodes - self.nodes, phase.nodes),
             "max_requests": _ratio(rest.requests - spent.requests, requests),
             "max_posts": self._payable(phase, "posts", rest.posts - spent.posts),
+            CAP: self._payable(phase, "posts", rest.capped - spent.posts),
             "max_money": self._payable(phase, "money", rest.money - spent.money),
             "max_time": min(
                 _ratio(rest.seconds - self.waited, requests * self.answer),

@@ -1,17 +1,18 @@
 """The server's clock, as far as its replies tell: an interval that holds its distance from ours. Pure.
 
 A reply that left at `sent` and came at `at` was dated somewhere in between, with its fraction of a second cut off. So
-the distance lies in [date - at, date + 1 - sent]; many replies narrow it down to about one latency, and a distance
-that leaves the interval (somebody set a clock) begins a new one.
+the distance lies in [date - at, date + 1 - sent]; many replies narrow it down to about one latency. As two clocks part,
+it grows wider with the time since; a distance that leaves the interval (somebody set a clock) begins a new one.
 """
 
 from math import inf
 
 DRIFT = 2e-4  # seconds a second by which two clocks may part: bad crystals have 1e-4
+TINY = 1e-6  # seconds: more than the rounding of two instants and their difference
 
 
 class Offset:
-    """Seconds to add to our clock to have the server's: at least `low`, at most `high`."""
+    """Seconds to add to our clock to have the server's: between `low` and `high` at the instant `at`."""
 
     def __init__(self) -> None:
         self.low, self.high = -inf, inf
@@ -21,11 +22,17 @@ class Offset:
         """Take in the date (whole seconds, the server's clock) of a reply that took from `sent` to `at` (ours)."""
         if date is None or at < sent:
             return
-        wider = DRIFT * max(0.0, at - self.at) if self.known else 0.0
-        low, high = max(self.low - wider, date - at), min(self.high + wider, date + 1.0 - sent)
-        if low > high:
-            low, high = date - at, date + 1.0 - sent
-        self.low, self.high, self.at = low, high, max(self.at, at)
+        parted = DRIFT * (at - sent) + TINY
+        said_low, said_high = date - at - parted, date + 1.0 - sent + parted
+        known_low, known_high = self.bounds(at)
+        low, high = max(known_low, said_low), min(known_high, said_high)
+        self.low, self.high = (low, high) if low <= high else (said_low, said_high)
+        self.at = max(self.at, at)
+
+    def bounds(self, now: float) -> tuple[float, float]:
+        """The least and the most that the distance can be at `now`."""
+        parted = DRIFT * max(0.0, now - self.at) if self.known else 0.0
+        return self.low - parted, self.high + parted
 
     @property
     def known(self) -> bool:

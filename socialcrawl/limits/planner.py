@@ -8,6 +8,7 @@ from socialcrawl.limits.cycle import Cycle, cycle
 from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.lanes import Lanes
 from socialcrawl.limits.policy import Policy
+from socialcrawl.limits.received import LAG
 from socialcrawl.limits.retry import LONGEST, Backoff
 from socialcrawl.limits.window import longest
 from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
@@ -64,8 +65,9 @@ class WindowPlanner:
             rest = _rest(reply, lane.main.d)
             if rest is not None:
                 self.backoff.good(grant)  # the server is well: it says until when
-                lane.close(reply.at + rest, over=True, daily=reply.kind == "day")
-                return Wait(reply.at + rest, reply.why)
+                seconds, over = rest
+                lane.close(reply.at + seconds, over=over, daily=reply.kind == "day")
+                return Wait(reply.at + seconds, reply.why)
         if reply.kind in ("backoff", "window", "day", *FAILED):
             return self._again_later(lane, grant, reply, now)
         if reply.kind == "refused" and self.lanes.set_aside(grant, reply):
@@ -82,13 +84,12 @@ class WindowPlanner:
         opened the server's window later than we know. Patience with failures is new in every run, and a credential
         that was set aside may have been mended.
         """
-        flying: list[tuple[float, int, Grant, Reply]] = []  # a heap by arrival
+        flying: list[tuple[float, int, Grant, Reply | None]] = []  # a heap by arrival
         for number, (grant, reply) in enumerate(ledger):
             while flying and flying[0][0] <= grant.at:
                 self._relive(*heappop(flying)[2:])
             self._count(grant)
-            if reply is not None:
-                heappush(flying, (reply.at, number, grant, reply))
+            heappush(flying, (grant.at + LAG if reply is None else reply.at, number, grant, reply))
         while flying:
             self._relive(*heappop(flying)[2:])
         self.lanes.anew()
@@ -98,14 +99,18 @@ class WindowPlanner:
         """When `count` more requests to an endpoint will have left; None if never within a year."""
         return self.lanes.done(endpoint, count, now)
 
-    def _relive(self, grant: Grant, reply: Reply) -> None:
-        self.settle(grant, reply, reply.at)
+    def _relive(self, grant: Grant, reply: Reply | None) -> None:
+        if reply is None:
+            self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
+            self.cycle.settle(self._posts(grant.request), self._posts(grant.request), grant.at + LAG)
+        else:
+            self.settle(grant, reply, reply.at)
 
     def _count(self, grant: Grant) -> Grant:
         posts = self._posts(grant.request)
         self.lanes.lane(grant.credential, grant.request.endpoint).take(grant.at)
         self.budget.reserve(grant.request, posts, grant.at)
-        self.cycle.count(posts, grant.at)
+        self.cycle.reserve(posts, grant.at)
         return grant
 
     def _posts(self, request: Request) -> int:
@@ -117,13 +122,14 @@ class WindowPlanner:
         posts = len(rows.posts) if isinstance(rows, Page) else rows.posts if isinstance(rows, Answer) else 0
         posts = reserved if reply.kind == "lost" else posts
         self.budget.settle(grant.request, reserved, posts, reply.cost)
-        self.cycle.count(posts - reserved, reply.at)
+        self.cycle.settle(reserved, posts, reply.at)
 
     def _capped(self, posts: int, now: float) -> Stop | None:
         if not self.cycle.refuses(posts, now):
             return None
+        until = cycle(now, self.cycle.day)[1]
         why = f"the cap of {self.cycle.cap:,} posts in a billing cycle is reached; the next one begins on"
-        return Stop("budget", f"{why} {iso(self.cycle.next)[:10]} (UTC)", self.cycle.next)
+        return Stop("budget", f"{why} {iso(until)[:10]} (UTC)", until)
 
     def _nobody(self, endpoint: str) -> Stop:
         why = "; ".join(f"{name}: {why}" for name, why in self.lanes.aside.items())
@@ -143,11 +149,14 @@ class WindowPlanner:
         return Wait(now + pause, reply.why)
 
 
-def _rest(reply: Reply, d: float) -> float | None:
-    """Seconds until a window or a day that a 429 calls used up is over, by the server's clock; None: it is absurd."""
+def _rest(reply: Reply, d: float) -> tuple[float, bool] | None:
+    """Seconds until a window or a day that a 429 calls used up is over, and whether it is then; None: they are absurd.
+
+    The server's clock tells; without it, or a reset, a window is over after d seconds, and after a day's is asked soon.
+    """
     daily = reply.kind == "day"
     resets = [limit.resets for limit in reply.limits if limit.left == 0 and limit.daily == daily]
-    if not resets or reply.date is None:  # a reset means nothing without the clock it is told by
-        return LONGEST if daily else d
+    if not resets or reply.date is None:
+        return (LONGEST, False) if daily else (d, True)
     rest = max(resets) - reply.date + 1.0
-    return max(1.0, rest) if rest <= longest(d) else None
+    return (max(1.0, rest), True) if rest <= longest(d) else None

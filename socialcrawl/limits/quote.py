@@ -93,7 +93,7 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
     sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
     requests = min(sums["requests"], rest.requests)
     items = times(requests, max((shape.policy.endpoints[name].page for name in lines), default=0))
-    posts = min(sums["posts"], items, rest.posts, _paid(rest.money, shape, "post"))
+    posts = min(sums["posts"], items, rest.posts, rest.capped, _paid(rest.money, shape, "post"))
     users = min(sums["users"], profiles, _paid(rest.money, shape, "user"))
     fees = sum(times(line.requests, shape.policy.fee(name)) for name, line in lines.items())
     money = min(rest.money, price(shape, posts, users) + fees)
@@ -106,7 +106,7 @@ def _cut(shape: Shape, rest: Left, endpoint: str, requests: float, *, together: 
     known, speed = shape.policy.endpoints[endpoint], pace(shape, endpoint)
     items = times(requests, known.page)
     users = items if endpoint == shape.roles.search and shape.expanded else together + min(singly, requests)
-    posts = min(items, rest.posts, _paid(rest.money, shape, "post")) if known.returns == "post" else 0.0
+    posts = min(items, rest.posts, rest.capped, _paid(rest.money, shape, "post")) if known.returns == "post" else 0.0
     users = min(users, items, _paid(rest.money, shape, "user"))
     money = min(rest.money, price(shape, posts, users) + times(requests, shape.policy.fee(endpoint)))
     return Amount(requests, posts, users, money, min(rest.seconds, requests / speed) if speed else 0.0)

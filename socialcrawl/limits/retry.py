@@ -7,8 +7,8 @@ the jitter is our own, as it has to be the same again for the same campaign seed
   good answer begins the row anew. Requests that were in flight together fail together and count once.
 - A request that stays broken is given back to the crawl after TRIES, as a node to ask again later; one that a 429
   without a date refuses, when the longest pause has not helped.
-- With nothing but failures the run stops: after FEW in a row where nothing has worked in it (a wrong address), after
-  `give_up` seconds where it has.
+- With nothing but failures the run stops: after FEW in a row where nothing has worked in it (a wrong address), after as
+  many and `give_up` seconds where something has.
 """
 
 from math import ceil, log2
@@ -49,13 +49,13 @@ class Backoff:
         self.draws = 0
         self._rows: dict[tuple[str, str, str], int] = {}  # failures in a row, by credential, endpoint and kind
         self._counted: dict[tuple[str, str, str], float] = {}  # when the last of a row was counted
-        self._tries: dict[tuple[int, int], int] = {}  # failures by request
+        self._tries: dict[tuple[tuple[int, int], str], int] = {}  # failures by request and kind
 
     def good(self, grant: Grant) -> None:
         """Note a good answer."""
         self.worked, self.since = True, None
-        self._tries.pop(grant.request.key, None)
         for name in self.policies:
+            self._tries.pop((grant.request.key, name), None)
             self._rows.pop((grant.credential, grant.request.endpoint, name), None)
 
     def failed(self, grant: Grant, reply: Reply, now: float) -> float | None:
@@ -64,9 +64,10 @@ class Backoff:
         policy = self.policies[name]
         self.since = now if self.since is None else self.since
         row = self._row((grant.credential, grant.request.endpoint, name), grant, now)
-        tries = self._tries[grant.request.key] = self._tries.get(grant.request.key, 0) + 1
+        request = grant.request.key, name
+        tries = self._tries[request] = self._tries.get(request, 0) + 1
         if policy.stop(_attempt(policy, tries)):
-            del self._tries[grant.request.key]
+            del self._tries[request]
             return None
         self.draws += 1
         jitter = 1.0 + JITTER * float(uniform(self.seed, "pause", self.draws, 1)[0])
@@ -75,7 +76,7 @@ class Backoff:
     def hopeless(self, now: float) -> str | None:
         """For how long nothing has worked, in words, where that is reason to stop."""
         worst = max(self._rows.values(), default=0)
-        if self.since is None or (self.worked and now - self.since < self.give_up) or (not self.worked and worst < FEW):
+        if self.since is None or worst < FEW or (self.worked and now - self.since < self.give_up):
             return None
         return f"{worst} times in a row" + (f", for {now - self.since:.0f} s" if self.worked else "")
 

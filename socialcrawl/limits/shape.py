@@ -7,6 +7,7 @@ from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy, Rule
 
 LOOK_UP = 100  # users of one look-up
+SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left to do at most, and of the budget; inf where nothing bounds it. `seconds` of max_time."""
+    """What is left to do at most, and of the budget; inf where nothing bounds it. `seconds` of max_time.
+
+    `capped` is what the platform's cap allows in the billing cycles that max_time can touch.
+    """
 
     queries: int
     found: float
@@ -98,6 +102,7 @@ class Left:
     posts: float
     money: float
     seconds: float
+    capped: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,8 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
     found = min(_bound(shape.most_found), done.found + (more if authors is None or not queries else authors))
     names = 0 if at_seeds else max(0, shape.usernames - done.looked_up)
     ids = 0 if at_seeds or shape.expanded else max(0, shape.usernames + found - done.looked_up - names)
+    lasting = max(0.0, _bound(caps.seconds) - (0.0 if done.began is None else now - done.began))
+    cycles = inf if lasting == inf else floor(lasting / SHORTEST) + 2
     seeds = done.waiting if done.steps else max(0, shape.usernames + found - done.gone - done.seeds)
     return Left(
         queries=queries,
@@ -134,7 +141,8 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
         requests=max(0, _bound(caps.requests) - done.requests),
         posts=max(0, _bound(caps.posts) - done.posts),
         money=max(0, _bound(caps.money) - done.money),
-        seconds=max(0.0, _bound(caps.seconds) - (0.0 if done.began is None else now - done.began)),
+        seconds=lasting,
+        capped=times(cycles, _bound(shape.policy.cap)),
     )
 
 

@@ -1,0 +1,81 @@
+"""What a server may have received of us: requests in flight, and those that were answered, by when. Pure.
+
+A request was received between its leaving and its reply. So it may fall into every window that begins before the reply
+came, and into none that begins later: this is all that windows of any kind have to know of it.
+"""
+
+from bisect import bisect_left
+from math import inf
+
+LAG = 10.0  # seconds after which nothing that a dead process has sent is still on its way
+GRAINS = 4096  # replies that come within d / GRAINS seconds are kept as one, of the latest instant
+COARSE = 1.0  # seconds: but none are kept as one that came further apart than this
+
+
+class Received:
+    """Requests that count in windows of `d` seconds."""
+
+    def __init__(self, d: float) -> None:
+        self.flying: list[float] = []  # when each request in flight left
+        self.times: list[float] = []  # when replies came, ascending
+        self.counts: list[int] = []  # how many came at each of these times
+        self.lefts: list[float] = []  # when the first of these left
+        self.landed = 0  # their sum
+        self._grain = min(d / GRAINS, COARSE)
+        self._begun = 0.0  # when the last of the times began to be gathered
+
+    def land(self, sent: float, at: float) -> None:
+        """Note the reply, at `at`, to the request that left at `sent`."""
+        if sent in self.flying:
+            self.flying.remove(sent)
+            self.add(at, 1, sent)
+
+    def abandon(self, sent: float) -> None:
+        """Note that nobody waits for the request that left at `sent`: it was received within LAG seconds, or never."""
+        self.flying.remove(sent)
+        self.landed += 1
+        self._insert(sent + LAG, 1, sent)
+
+    def add(self, at: float, count: int, left: float) -> None:
+        """Count requests that left at `left` at the earliest and were received at `at` at the latest."""
+        self.landed += count
+        if self.times and self.times[-1] <= at <= self._begun + self._grain:
+            self.times[-1] = at
+            self.counts[-1] += count
+            self.lefts[-1] = min(self.lefts[-1], left)
+        else:
+            self._insert(at, count, left)
+
+    def since(self, begin: float) -> int:
+        """How many requests may have been received at `begin` or later."""
+        times = self.times
+        if not times or times[0] >= begin:
+            return self.landed + len(self.flying)
+        return self.landed - sum(self.counts[: bisect_left(times, begin)]) + len(self.flying)
+
+    def earliest(self, begin: float) -> float:
+        """When the first left of those that may have been received at `begin` or later; inf where there is none."""
+        return min((*self.flying, *self.lefts[bisect_left(self.times, begin) :]), default=inf)
+
+    def oldest(self, begin: float, count: int) -> float | None:
+        """When the last of the `count` oldest requests since `begin` was answered; None where it is still in flight."""
+        for place in range(bisect_left(self.times, begin), len(self.times)):
+            count -= self.counts[place]
+            if count <= 0:
+                return self.times[place]
+        return None
+
+    def forget(self, begin: float) -> None:
+        """Let go of what was received before `begin`."""
+        if self.times and self.times[0] < begin:
+            place = bisect_left(self.times, begin)
+            self.landed -= sum(self.counts[:place])
+            del self.times[:place], self.counts[:place], self.lefts[:place]
+
+    def _insert(self, at: float, count: int, left: float) -> None:
+        place = bisect_left(self.times, at)
+        if place == len(self.times):
+            self._begun = at
+        self.times.insert(place, at)
+        self.counts.insert(place, count)
+        self.lefts.insert(place, left)
