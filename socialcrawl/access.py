@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from socialcrawl.model import Credential
 from socialcrawl.secret import secret
 from socialcrawl.settings import Settings
-from socialcrawl.tokens import TokenLease, distinct
+from socialcrawl.tokens import TokenLease, distinct, mark
 
 Secret = str | tuple[str, ...]
 ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
@@ -14,10 +14,14 @@ ONLY = "main"  # the name of the token of a campaign that has one, whatever its 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets."""
+    """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets.
+
+    `marks` tell tokens apart that stood in one variable one after the other: they may belong to two accounts.
+    """
 
     credentials: tuple[Credential, ...]
     secrets: dict[str, Secret] = field(repr=False)
+    marks: dict[str, str] = field(default_factory=dict)
     leases: list[TokenLease] = field(default_factory=list, repr=False)
 
     def release(self) -> None:
@@ -55,4 +59,5 @@ def access(settings: Settings, base: str, *, lease: bool = True) -> Access:
             leases.append(TokenLease(base, value, name))
             undo.callback(leases[-1].release)
         undo.pop_all()
-    return Access(credentials, secrets, leases)
+    marks = {name: mark(base, value) for name, value in secrets.items()}
+    return Access(credentials, secrets, marks, leases)

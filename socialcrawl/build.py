@@ -64,7 +64,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
         allowed = access(settings, meant.base)
         undo.callback(allowed.release)
         clock = SystemClock()
-        store, lease = _opened(meant, clock.now())
+        store, lease = _opened(meant, allowed, clock.now())
         undo.pop_all()
     source = XSource(
         meant.policy, meant.words, meant.queries, settings.source.pages_per_user, settings.seeds.search_pages
@@ -96,11 +96,11 @@ def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> XWire:
     return XWire(clients, meant.words, meant.policy, meant.topic.count, now, source.keep_original)
 
 
-def _opened(meant: Plan, now: float) -> tuple[SqlStore, Lease]:
+def _opened(meant: Plan, allowed: Access, now: float) -> tuple[SqlStore, Lease]:
     """The campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
     settings = meant.settings
     with ExitStack() as undo:
-        connection = connect(settings.database)
+        connection = connect(settings.database, durable=meant.billed)
         undo.callback(connection.engine.dispose)
         undo.callback(connection.close)
         lease = Lease(settings.database, settings.name)
@@ -110,7 +110,9 @@ def _opened(meant: Plan, now: float) -> tuple[SqlStore, Lease]:
         undo.pop_all()
     source = settings.source
     reuse = Reuse(source.reuse_hours, meant.topic.count, source.keep_original)
-    return SqlStore(connection, number, source.platform, meant.policy.tariff, reuse=reuse, server=meant.base), lease
+    return SqlStore(
+        connection, number, source.platform, meant.policy.tariff, reuse=reuse, server=meant.base, marks=allowed.marks
+    ), lease
 
 
 def _chosen(settings: Settings) -> tuple[Estimator, Strategy]:

@@ -36,7 +36,13 @@ MILLS_PER_DOLLAR = 100_000
 LARGEST = 2**63 - 1  # the largest integer that a database can hold
 USEFUL = ("ok", "missing", "held")  # kinds of replies that a talk goes on from, also after a restart
 FAILED = ("broken", "lost")  # kinds of replies that are none: the server is in trouble, or the network
-PUT_OFF = (*FAILED, "backoff", "window", "day")  # kinds that say nothing of the node: it is asked again later
+PUT_OFF = (
+    *FAILED,
+    "backoff",
+    "window",
+    "day",
+    "invalid",
+)  # kinds that say nothing of the node: it is asked again later
 NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
 

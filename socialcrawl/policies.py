@@ -6,13 +6,24 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.resources import folder
 
 LONGEST = 366 * 86_400  # seconds of a window
+
+
+def _whole(dollars: float) -> float:
+    mills = dollars * MILLS_PER_DOLLAR
+    if abs(mills - round(mills)) > 1e-6 * max(1.0, mills):
+        raise ValueError("write dollars in steps of 0.00001 (a thousandth of a cent)")
+    return dollars
+
+
+Price = Annotated[float, Field(ge=0, le=1e9), AfterValidator(_whole)]
 
 
 class Table(BaseModel):
@@ -36,7 +47,7 @@ class EndpointTable(Table):
     user: list[RuleTable] = []
     page: Annotated[int, Field(ge=1)] = 1
     returns: str = "post"
-    fee: Annotated[float, Field(ge=0)] = 0.0
+    fee: Price = 0.0
 
 
 class PolicyTable(Table):
@@ -48,7 +59,7 @@ class PolicyTable(Table):
     source: str = ""
     once_a_day: bool = False
     cap: Annotated[int, Field(ge=1)] | None = None
-    prices: dict[str, Annotated[float, Field(ge=0)]] = {}
+    prices: dict[str, Price] = {}
     endpoints: dict[str, EndpointTable]
 
 

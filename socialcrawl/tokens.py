@@ -18,6 +18,7 @@ if sys.platform != "win32":  # there, two processes with one token are not notic
     import fcntl
 
 KEY_BYTES = 32
+ALIASES = {"localhost": "127.0.0.1", "::1": "127.0.0.1", "api.twitter.com": "api.x.com"}
 PORTS = {"http": 80, "https": 443}
 REMEDY = "let XDG_STATE_HOME name a folder that can be written"
 
@@ -48,6 +49,15 @@ class TokenLease:
         """Let go; the lock's file goes too."""
         if self._lock is not None:
             self._lock.release()
+
+
+def mark(base: str, token: str | tuple[str, ...]) -> str:
+    """A short name for a token on a server, the same whatever its variable is called; nothing can be read from it.
+
+    Raises:
+        StoreError: the state folder, which holds the key, cannot be used.
+    """
+    return _hash(_key(state_folder() / "key"), _host(base), token)[:16]
 
 
 def distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
@@ -84,7 +94,8 @@ def state_folder() -> Path:
 
 def _host(base: str) -> str:
     parts = urlsplit(base)
-    return f"{parts.hostname}:{parts.port or PORTS.get(parts.scheme, 0)}"
+    host = ALIASES.get(parts.hostname or "", parts.hostname)
+    return f"{host}:{parts.port or PORTS.get(parts.scheme, 0)}"
 
 
 def _hash(key: bytes, host: str, token: str | tuple[str, ...]) -> str:

@@ -171,3 +171,45 @@ def test_a_second_campaign_in_the_database_pays_for_nothing_that_is_held(tmp_pat
         for name in ("first", "second", "third")
     ]  # fmt: skip
     assert stories[0] == stories[1] == stories[2]
+
+
+def test_another_token_in_the_same_variable_is_billed_for_what_the_first_has_read(tmp_path, monkeypatch):
+    """Two tokens may belong to two accounts: what one has paid for today the other pays for again."""
+    with running(posts(), limit=100_000) as mock:
+        monkeypatch.setenv("SOCIALCRAWL_BAD", "the-token-of-one-account")
+        source = {"token_env": "SOCIALCRAWL_BAD", "reuse_hours": 0.0}
+        settings = [campaign_of(mock.url, tmp_path / "a.db", name=name, source=source) for name in ("a", "b", "c")]
+        _, first = crawl(settings[0])
+        _, second = crawl(settings[1])
+        monkeypatch.setenv("SOCIALCRAWL_BAD", "the-token-of-another-account")
+        _, third = crawl(settings[2])
+    assert first.budget.money > 0
+    assert second.budget.money == 0
+    assert third.budget.money == first.budget.money
+    marks = rows(tmp_path / "a.db", "select distinct credential from charge")
+    assert len(marks) == 2
+    assert not {"SOCIALCRAWL_BAD", "main"} & {mark for (mark,) in marks}
+
+
+def test_an_account_that_the_server_does_not_understand_is_put_off_and_the_others_are_asked(tmp_path):
+    """So is one whose cursor has expired: it is begun anew."""
+    invalid = faults.Fault("answer", 400, b'{"title": "Invalid Request", "detail": "Invalid pagination_token."}')
+
+    def once(endpoint, nth):
+        return invalid if endpoint == TIMELINE and nth in (6, 13, 20) else None
+
+    with running(posts(), fault=once, limit=100_000) as mock:
+        reason, _ = crawl(campaign_of(mock.url, tmp_path / "a.db"))
+    assert reason.kind == "done"
+    put_off = rows(tmp_path / "a.db", "select count(*) from outcome where missing = 'temporary'")
+    assert put_off == [(3,)]
+
+
+def test_the_ledger_of_a_server_that_bills_outlives_a_power_cut(tmp_path):
+    from socialcrawl.store.database import connect
+
+    for durable, level in ((True, 2), (False, 1)):  # SQLite's numbers for full and normal
+        connection = connect(tmp_path / "a.db", durable=durable)
+        assert connection.exec_driver_sql("pragma synchronous").scalar() == level
+        connection.close()
+        connection.engine.dispose()

@@ -193,15 +193,46 @@ def test_a_429_does_not_count_as_a_broken_answer():
     assert 1.0 <= paused(answered(by, asked(50), "broken", 2_000.0), 2_000.0) <= 1.0 + JITTER
 
 
-def test_a_server_in_trouble_is_left_alone_by_every_credential_but_a_429_is_about_one():
-    by = worked(planner(credentials=("a", "b")))
-    again = answered(by, asked(), "broken", 1_000.0)
-    assert by.take(asked(), 1_000.5) == Wait(again.until, "the server asked for a pause (/posts)")
-    assert isinstance(by.take(asked(endpoint=USERS), 1_000.5), Grant)
+def test_one_failure_rests_its_request_only_and_two_in_a_row_close_the_endpoint_to_all():
+    by = worked(planner(policy=WIDE, credentials=("a", "b")))
+    again = answered(by, asked(1), "broken", 1_000.0)
+    assert by.take(asked(1), 1_000.5) == Wait(again.until, "it failed, and is tried again after a pause")
+    other = by.take(asked(2), 1_000.5)
+    assert isinstance(other, Grant)
+    grants = [by.take(asked(n), 1_001.0) for n in (3, 4)]  # one in each lane: in one of them it is the second
+    rest = [by.settle(grant, Reply("broken", 1_001.0, why="because"), 1_001.0) for grant in grants]
+    until = rest[-1].until
+    waits = by.take(asked(9), 1_001.0)
+    assert waits == Wait(until, "the server asked for a pause (/posts)")
+    assert isinstance(by.take(asked(endpoint=USERS), 1_001.0), Grant)
+
+
+def test_a_429_without_a_date_is_about_one_credential():
     by = worked(planner(credentials=("a", "b")))
     refused = by.take(asked(), 1_000.0)
     by.settle(refused, Reply("backoff", 1_000.0, why="because"), 1_000.0)
     assert by.take(asked(), 1_000.1).credential != refused.credential
+
+
+def test_a_question_about_one_account_that_is_not_understood_is_put_off_and_five_in_a_row_stop():
+    by = worked(planner(policy=WIDE))
+
+    def about(n, at):
+        request = replace(asked(n), params={"id": str(n)})
+        return answered(by, request, "invalid", at, status=400)
+
+    assert [about(n, 1_000.0 + n) for n in range(FEW - 1)] == [None] * (FEW - 1)
+    answered(by, asked(50), "ok", 1_100.0)
+    assert [about(n, 1_200.0 + n) for n in range(FEW - 1)] == [None] * (FEW - 1)
+    assert about(9, 1_300.0) == Stop("failed", "because")
+    assert answered(planner(), asked(), "invalid", 100.0, status=400) == Stop("failed", "because"), "a search or a list"
+
+
+def test_a_ledger_of_an_endpoint_that_the_policy_no_longer_has_is_paid_all_the_same():
+    by = planner()
+    gone = Request((0, 0), "/gone", {}, 10, 5_000)
+    by.fold([(Grant(gone, "main", 100.0), Reply("ok", 101.0, cost=700)), (Grant(gone, "main", 102.0), None)])
+    assert (by.budget.requests, by.budget.money) == (2, 5_700)
 
 
 def test_the_credential_that_is_free_first_is_taken():

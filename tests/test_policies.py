@@ -28,6 +28,7 @@ def test_a_copy_of_the_table_is_the_table(tmp_path):
         ("d = 900 }]\nuser", 'd = 900, kind = "tumbling" }]\nuser', "kind: input should be 'fixed'"),
         ("once_a_day", "twice_a_day", "twice_a_day: extra inputs"),
         ("post = 0.005", "post = -1", "prices.post"),
+        ("post = 0.005", "post = 0.0000049", "steps of 0.00001"),
         ("as_of = 2026-11-01", 'as_of = "soon"', "as_of"),
         ("[prices]", "[prices", "cannot be read"),
     ],

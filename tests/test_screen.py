@@ -68,8 +68,9 @@ def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
     assert "next in 15 min" in text  # the server says so
     assert text.split("to the end")[1].split()[:2] == ["0", "s"]
     assert "$" not in text  # nothing is billed on this machine
+    assert f"requests {campaign.planner.budget.requests:,}" in text
     picture.campaign = replace(campaign, plan=replace(campaign.plan, billed=True))
-    assert f"{dollars(campaign.planner.budget.money)} at most" in shown(picture)
+    assert dollars(campaign.planner.budget.money) in shown(picture)
     assert max(map(len, text.splitlines())) <= 100
     assert shown(picture, 40)
     campaign.close()

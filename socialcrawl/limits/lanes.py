@@ -21,7 +21,7 @@ class Lanes:
         self.policy, self.credentials = policy, tuple(credentials)
         self.offset = Offset()
         self.aside: dict[str, str] = {}  # credential -> why it is not used any more
-        self._barred: set[tuple[str, str]] = set()  # credentials that one endpoint has refused
+        self.barred: dict[tuple[str, str], str] = {}  # credentials that one endpoint has refused, and why
         self._lanes: dict[tuple[str, str], Lane] = {}
         self._open: dict[str, list[Lane]] = {}  # by endpoint, those that may be used
 
@@ -68,14 +68,14 @@ class Lanes:
         """Use a refused credential no more, with 401 nowhere, else not on this endpoint; whether another is left."""
         if reply.status == 401:
             self.aside[grant.credential] = reply.why
-        self._barred.add((grant.credential, grant.request.endpoint))
+        self.barred[grant.credential, grant.request.endpoint] = reply.why
         self._open.clear()
         return bool(self.of(grant.request.endpoint))
 
     def anew(self) -> None:
         """Begin a new run: nobody is set aside, and the next request of every lane finds out what was in flight."""
         self.aside.clear()
-        self._barred.clear()
+        self.barred.clear()
         self._open.clear()
         for lane in self._lanes.values():
             lane.sound()
@@ -104,5 +104,5 @@ class Lanes:
 
     def _allowed(self, credential: Credential, endpoint: str) -> bool:
         name, kind = credential
-        barred = name in self.aside or (name, endpoint) in self._barred
+        barred = name in self.aside or (name, endpoint) in self.barred
         return not barred and bool(self.policy.endpoints[endpoint].rules(kind))

@@ -9,7 +9,7 @@ from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.lanes import Lanes
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.received import LAG
-from socialcrawl.limits.retry import LONGEST, Backoff
+from socialcrawl.limits.retry import FEW, LONGEST, Backoff
 from socialcrawl.limits.window import longest
 from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
 from socialcrawl.protocols import Ledger
@@ -39,9 +39,13 @@ class WindowPlanner:
         self.budget = Budget(caps)
         self.cycle = Cycle(policy.cap, cycle_day)
         self.backoff = backoff or Backoff()
+        self.resting: dict[tuple[int, int], float] = {}  # requests that failed, and when they may leave again
+        self.odd = 0  # accounts in a row about which the server did not understand the question
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
         """The permission to send, counted; or when to ask again; or why never."""
+        if now < self.resting.get(request.key, now):
+            return Wait(self.resting[request.key], "it failed, and is tried again after a pause")
         posts = self._posts(request)
         refusal = self.budget.refuses(request, posts) or self.budget.late(now) or self._capped(posts, now)
         if refusal:
@@ -58,8 +62,10 @@ class WindowPlanner:
         """Learn from a reply; see `Planner.settle`."""
         self._pay(grant, reply)
         lane = self.lanes.learn(grant, reply)
+        self.resting.pop(grant.request.key, None)
         if reply.kind in USEFUL:
             self.backoff.good(grant)
+            self.odd = 0
             return None
         if reply.kind in ("window", "day"):
             rest = _rest(reply, lane.main.d)
@@ -75,6 +81,9 @@ class WindowPlanner:
         if reply.kind in ("money", "month"):
             until = cycle(reply.at if reply.date is None else reply.date, self.cycle.day)[1]
             return Stop("budget", f"{reply.why}; the next billing cycle begins on {iso(until)[:10]} (UTC)", until)
+        if reply.status == 400 and "id" in grant.request.params and self.odd + 1 < FEW:
+            self.odd += 1  # one account, or a cursor that has expired: no reason to stop for all
+            return None
         return Stop("failed", reply.why)
 
     def fold(self, ledger: Ledger) -> None:
@@ -88,12 +97,18 @@ class WindowPlanner:
         for number, (grant, reply) in enumerate(ledger):
             while flying and flying[0][0] <= grant.at:
                 self._relive(*heappop(flying)[2:])
+            if grant.request.endpoint not in self.policy.endpoints:  # the policy was another: it was paid all the same
+                self.budget.reserve(grant.request, 0, grant.at)
+                self.budget.settle(grant.request, 0, 0, grant.request.most if reply is None else reply.cost)
+                continue
             self._count(grant)
             heappush(flying, (grant.at + LAG if reply is None else reply.at, number, grant, reply))
         while flying:
             self._relive(*heappop(flying)[2:])
         self.lanes.anew()
         self.backoff.anew()
+        self.resting.clear()
+        self.odd = 0
 
     def done(self, endpoint: str, count: int, now: float) -> float | None:
         """When `count` more requests to an endpoint will have left; None if never within a year."""
@@ -132,7 +147,8 @@ class WindowPlanner:
         return Stop("budget", f"{why} {iso(until)[:10]} (UTC)", until)
 
     def _nobody(self, endpoint: str) -> Stop:
-        why = "; ".join(f"{name}: {why}" for name, why in self.lanes.aside.items())
+        refused = self.lanes.aside | {name: why for (name, at), why in self.lanes.barred.items() if at == endpoint}
+        why = "; ".join(f"{name}: {why}" for name, why in refused.items())
         return Stop("failed", f"no credential may ask {endpoint} (any more)" + (f": {why}" if why else ""))
 
     def _again_later(self, lane: Lane, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
@@ -142,6 +158,9 @@ class WindowPlanner:
             return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on")
         if pause is None:
             return None
+        if reply.kind in FAILED and self.backoff.row(grant) < 2:
+            self.resting[grant.request.key] = now + pause  # once is chance: others may try
+            return Wait(now + pause, reply.why)
         # A server in trouble is in trouble for everybody; a 429 is about one credential.
         closed = self.lanes.of(grant.request.endpoint) if reply.kind in FAILED else [lane]
         for one in closed:

@@ -81,18 +81,17 @@ class Policy:
         return Tariff(self.price("post", 1), self.price("user", 1)) if self.once_a_day else None
 
     def limited(self, k: int | None, d: float | None) -> "Policy":
-        """The same policy where every endpoint has one window, of `k` requests and `d` seconds where given."""
+        """The same policy where the first rule of every endpoint has `k` requests and `d` seconds, where given."""
         if k is None and d is None:
             return self
         return replace(self, endpoints={name: _limited(endpoint, k, d) for name, endpoint in self.endpoints.items()})
 
 
 def _limited(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
-    app, user = (
-        tuple(replace(rule, k=k or rule.k, d=d or rule.d) for rule in endpoint.rules(kind)[:1])
-        for kind in ("app", "user")
-    )
-    return replace(endpoint, app=app, user=user)
+    def limited(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        return (*(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1]), *rules[1:])
+
+    return replace(endpoint, app=limited(endpoint.app), user=limited(endpoint.user))
 
 
 def steps_in(seconds: float, rule: Rule) -> int:

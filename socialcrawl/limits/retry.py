@@ -46,6 +46,7 @@ class Backoff:
         self.longest, self.give_up, self.seed = longest, give_up, seed
         self.worked = False  # whether any answer of this run was good
         self.since: float | None = None  # when the first of the failures since the last good answer came
+        self.count = 0  # failures since then, those in flight together counted once
         self.draws = 0
         self._rows: dict[tuple[str, str, str], int] = {}  # failures in a row, by credential, endpoint and kind
         self._counted: dict[tuple[str, str, str], float] = {}  # when the last of a row was counted
@@ -53,7 +54,7 @@ class Backoff:
 
     def good(self, grant: Grant) -> None:
         """Note a good answer."""
-        self.worked, self.since = True, None
+        self.worked, self.since, self.count = True, None, 0
         for name in self.policies:
             self._tries.pop((grant.request.key, name), None)
             self._rows.pop((grant.credential, grant.request.endpoint, name), None)
@@ -75,14 +76,19 @@ class Backoff:
 
     def hopeless(self, now: float) -> str | None:
         """For how long nothing has worked, in words, where that is reason to stop."""
-        worst = max(self._rows.values(), default=0)
-        if self.since is None or worst < FEW or (self.worked and now - self.since < self.give_up):
+        # A 429 proves that the address is right: it is waited out as if something had worked.
+        patient = self.worked or any(name == "backoff" for _, _, name in self._rows)
+        if self.since is None or self.count < FEW or (patient and now - self.since < self.give_up):
             return None
-        return f"{worst} times in a row" + (f", for {now - self.since:.0f} s" if self.worked else "")
+        return f"{self.count} times in a row" + (f", for {now - self.since:.0f} s" if patient else "")
+
+    def row(self, grant: Grant) -> int:
+        """How many failures in a row the server's trouble has cost the lane of a request."""
+        return self._rows.get((grant.credential, grant.request.endpoint, "broken"), 0)
 
     def anew(self) -> None:
         """Begin with new patience: a new run."""
-        self.worked, self.since = False, None
+        self.worked, self.since, self.count = False, None, 0
         self._rows.clear()
         self._counted.clear()
         self._tries.clear()
@@ -90,6 +96,7 @@ class Backoff:
     def _row(self, lane: tuple[str, str, str], grant: Grant, now: float) -> int:
         if lane not in self._rows or grant.at >= self._counted[lane]:
             self._rows[lane] = self._rows.get(lane, 0) + 1
+            self.count += 1
             self._counted[lane] = now
         return self._rows[lane]
 

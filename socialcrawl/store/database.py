@@ -10,11 +10,16 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from socialcrawl.errors import StoreError
 from socialcrawl.resources import folder
 
-BUSY = 30.0  # seconds to wait for another process that writes
+BUSY = 120.0  # seconds to wait for another process that writes
 
 
-def connect(path: Path, *, create: bool = True) -> Connection:
+def connect(path: Path, *, create: bool = True, durable: bool = False) -> Connection:
     """A connection to the SQLite database at `path`, its schema brought up to date.
+
+    Args:
+        path: the file.
+        create: whether it is made if it is not there.
+        durable: whether what was committed outlives a power cut, at the price of a wait for the disk.
 
     Raises:
         StoreError: the folder is missing, the file is no database, another program's, or a newer socialcrawl's.
@@ -23,7 +28,7 @@ def connect(path: Path, *, create: bool = True) -> Connection:
         raise StoreError(f"There is no database {path}: run a campaign first, or name another with --db.")
     if not path.parent.exists():
         raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
-    made = engine(path)
+    made = engine(path, durable=durable)
     try:
         connection = made.connect()
         try:
@@ -42,15 +47,16 @@ def connect(path: Path, *, create: bool = True) -> Connection:
     return connection
 
 
-def engine(path: Path) -> Engine:
+def engine(path: Path, *, durable: bool = False) -> Engine:
     """An SQLAlchemy engine on the SQLite database at `path`."""
     made = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY})
 
     @event.listens_for(made, "connect")
     def prepare(raw: Any, _: Any) -> None:
         raw.isolation_level = None  # the driver begins nothing by itself; `begin` below does
-        # NORMAL: a killed process loses nothing; a power cut may take the last transactions, never the database.
-        raw.execute("pragma synchronous = normal")
+        # NORMAL: a killed process loses nothing; a power cut may take the last transactions, never the database. Where
+        # requests cost money, what was reserved has to outlive that too.
+        raw.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
         raw.execute("pragma wal_autocheckpoint = 4000")  # pages: 16 MB of WAL
 
     @event.listens_for(made, "begin")

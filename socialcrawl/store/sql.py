@@ -31,6 +31,7 @@ class SqlStore:
         tariff: the prices of what is billed once a UTC day; None where every reading is billed.
         reuse: which answers of this database are taken again; None: none.
         server: the address that is asked: a mock and the platform itself do not answer for each other.
+        marks: what tells the tokens of the credentials apart, by name: a token is billed, not its name.
     """
 
     def __init__(
@@ -42,8 +43,9 @@ class SqlStore:
         *,
         reuse: Reuse | None = None,
         server: str = "",
+        marks: Mapping[str, str] | None = None,
     ) -> None:
-        self.connection, self.campaign, self.tariff = connection, campaign, tariff
+        self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
         self._write = Writes(connection, campaign, platform, server)
         self._nodes = Nodes(connection, platform)
         self._charges = SqlCharges(connection)
@@ -147,7 +149,8 @@ class SqlStore:
         pairs = answers.mentioned(page, numbers)
         self._write.page(page, numbers, pairs, now)
         kept = answers.answer(page, numbers, same, pairs)
-        billed = bill(grant, reply, page, self.tariff, self._charges)
+        payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
+        billed = bill(payer, reply, page, self.tariff, self._charges)
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.
         noted = reply.kind == "ok" and bool(page.posts or not page.accounts)

@@ -78,7 +78,7 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[str, s
         )
     if status == 402:
         return "money", f"the X account has no credits left (402: {detail}); buy credits, then run again to go on"
-    if status == 403:
+    if status == 403 and body is not None:
         return _forbidden(problem, detail)
     if status == 404:
         if problem:
@@ -120,7 +120,7 @@ def _forbidden(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
 
 def _capped(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
     if problem.get("period") == "Daily":
-        return "month", f"the daily cap is reached ({detail}); run again tomorrow to go on"
+        return "day", f"the daily cap is reached ({detail})"
     return "month", f"the monthly cap is reached ({detail}); run again when the billing cycle has begun anew"
 
 
