@@ -193,18 +193,26 @@ def test_a_429_does_not_count_as_a_broken_answer():
     assert 1.0 <= paused(answered(by, asked(50), "broken", 2_000.0), 2_000.0) <= 1.0 + JITTER
 
 
-def test_one_failure_rests_its_request_only_and_two_in_a_row_close_the_endpoint_to_all():
-    by = worked(planner(policy=WIDE, credentials=("a", "b")))
+def test_one_failure_rests_its_request_only_and_two_in_a_row_close_the_endpoint():
+    by = worked(planner(policy=WIDE))
     again = answered(by, asked(1), "broken", 1_000.0)
     assert by.take(asked(1), 1_000.5) == Wait(again.until, "it failed, and is tried again after a pause")
-    other = by.take(asked(2), 1_000.5)
-    assert isinstance(other, Grant)
-    grants = [by.take(asked(n), 1_001.0) for n in (3, 4)]  # one in each lane: in one of them it is the second
-    rest = [by.settle(grant, Reply("broken", 1_001.0, why="because"), 1_001.0) for grant in grants]
-    until = rest[-1].until
-    waits = by.take(asked(9), 1_001.0)
-    assert waits == Wait(until, "the server asked for a pause (/posts)")
-    assert isinstance(by.take(asked(endpoint=USERS), 1_001.0), Grant)
+    second = answered(by, asked(2), "broken", 1_000.5)
+    assert by.take(asked(9), 1_000.6) == Wait(second.until, "the server asked for a pause (/posts)")
+    assert isinstance(by.take(asked(endpoint=USERS), 1_000.6), Grant)
+
+
+def test_a_server_in_trouble_is_left_alone_by_every_credential():
+    by = worked(planner(policy=WIDE, credentials=("a", "b")))
+    grants = []
+    while len({grant.credential for grant in grants}) < 2:
+        grants.append(by.take(asked(len(grants)), 1_000.0))
+    for n, grant in enumerate(grants):
+        by.settle(grant, Reply("ok", 1_000.0), 1_000.0)
+        assert n < 9
+    for n in range(2):
+        until = answered(by, asked(20 + n), "broken", 1_001.0 + n).until
+    assert by.take(asked(30), 1_002.1) == Wait(until, "the server asked for a pause (/posts)")
 
 
 def test_a_429_without_a_date_is_about_one_credential():
