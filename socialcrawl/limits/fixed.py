@@ -80,7 +80,7 @@ class FixedWindow(SlidingWindow):
             self.told = None
         elif self.told is not None:
             self.told += 1
-        if self.opens(now):
+        if self.opens(now) and len(self.received.flying) == 1:  # in a ledger others may be: a process died between
             self.alone, self.sounding = now, False
 
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
@@ -151,7 +151,8 @@ class FixedWindow(SlidingWindow):
     def _open(self, sent: float, at: float, spent: int) -> None:
         """Begin a window: the request that left at `sent`, alone, fell into one that the last had ended before."""
         begin = self.begin(sent)
-        ours = begin if spent > 1 else self.received.earliest(begin)  # whoever opened it: this one, or a late one
+        # Whoever opened it: this request, or a late one, or somebody else's.
+        ours = begin if spent > self.received.since(begin) else self.received.earliest(begin)
         self.first = sent if spent == 1 else max(begin, ours)
         self.early, self.end = self.first + self.d, at + self.d
         self.span, self.told = self.d, None
@@ -163,9 +164,9 @@ class FixedWindow(SlidingWindow):
         if rest is None:
             return
         low, high = sent + rest - ROUNDING, at + rest + ROUNDING  # when the server's window ends
-        if low > self.end:  # it lasts longer than we thought
-            self.end, self.span = high, inf
-        else:
+        if low > self.end:
+            self._stretch(rest, high)
+        else:  # only our own requests make it certain how early it can end: a reset may be told too late
             self.early, self.end = min(self.early, high), min(self.end, high)
 
     def _tighten(self, spent: int, rest: float | None, at: float) -> None:
@@ -173,4 +174,9 @@ class FixedWindow(SlidingWindow):
         if spent > self.used(at):
             self.told = spent
         if rest is not None and at + rest > self.end + ROUNDING:
-            self.end, self.span = at + rest + ROUNDING, inf
+            self._stretch(rest, at + rest + ROUNDING)
+
+    def _stretch(self, rest: float, end: float) -> None:
+        self.end = end
+        if rest > self.d + ROUNDING:  # it lasts longer than the table says
+            self.span = inf

@@ -41,6 +41,10 @@ class Lane:
             latest = max(latest, when)
         return latest
 
+    def free(self, now: float) -> bool:
+        """Whether all windows let a request leave at `now`."""
+        return all(one.when(now) <= now for one in self.windows)
+
     def take(self, now: float) -> None:
         """Count a request that leaves at `now` in every window."""
         for one in self.windows:
@@ -52,8 +56,9 @@ class Lane:
         if said[1] is not None and self.daily is None:
             self.daily = FixedWindow(said[1].most, DAY, table=inf)
             self.windows.append(self.daily)
-            for other in sorted(self.main.received.flying, key=lambda other: other == sent):
-                self.daily.take(other)  # the one that tells comes last, as if it had flown alone
+            for other in self.main.received.flying:
+                self.daily.take(other)
+            self.daily.alone = sent  # its headers are all that is known
         for one in self.windows:
             limit = said[1] if one is self.daily else said[0] if one is self.main else None
             one.learn(limit, reply.date, reply.at, sent=sent, counted=reply.kind in USEFUL)

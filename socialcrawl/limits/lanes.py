@@ -49,13 +49,13 @@ class Lanes:
         Of several lanes in which it can leave at once, the one whose window begins or ends first is used: what is left
         of a window is lost at its end, and a window that has not begun moves all that follow it.
         """
-        earliest, chosen = (inf, inf), None
-        for lane in self.of(endpoint):
-            when = lane.when(now)
-            order = (when, lane.deadline(now) if when <= now else inf)
-            if order < earliest:
-                earliest, chosen = order, lane
-        return earliest[0], chosen
+        lanes = self.of(endpoint)
+        for lane in sorted(lanes, key=lambda lane: lane.deadline(now)):
+            if lane.free(now):
+                return now, lane
+        waits = [(lane.when(now), place) for place, lane in enumerate(lanes)]
+        when, place = min(waits, default=(inf, -1))
+        return when, lanes[place] if waits else None
 
     def learn(self, grant: Grant, reply: Reply) -> Lane:
         """Take in a reply; the lane that it came by."""

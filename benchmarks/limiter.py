@@ -1,0 +1,72 @@
+"""The decision of the limiter: may a request leave, with which token, what does its reply mean? Without the ledger."""
+
+import gc
+import time
+from collections.abc import Iterator
+
+from benchmarks.figure import Figure
+from socialcrawl.limits.budget import Caps
+from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request
+
+TITLE = "A decision of the limiter (take and settle): 10 tokens x 5 endpoints, three windows each"
+TOKENS, ENDPOINTS, DECISIONS = 10, 5, 60_000
+RULES = (Rule(300, 900.0), Rule(50, 10.0, "sliding"), Rule(250, 300.0, "aligned"))
+TARGET = "under 50 µs"
+
+
+def measure() -> list[Figure]:
+    """Processor microseconds of a decision: all windows as work goes on, and with nine of ten tokens used up."""
+    mean, high = _decided(_planner(), _steady())
+    full = _planner()
+    for request, now in _steady():
+        if full.lanes.first(request.endpoint, now)[0] > now or now > 1_000_060.0:
+            break
+        _decide(full, request, now)
+    for lane in [lane for name in _names() for lane in full.lanes.of(name)[:-1]]:
+        lane.close(2_000_000.0)
+    worst, _ = _decided(full, _steady(1_000_100.0, gap=0.3))
+    return [
+        Figure("mean, work at all times", f"{mean:.1f} µs", TARGET),
+        Figure("99 % of them take at most", f"{high:.1f} µs"),
+        Figure("mean, with nine of ten tokens closed", f"{worst:.1f} µs", TARGET),
+    ]
+
+
+def _names() -> list[str]:
+    return [f"/{number}" for number in range(ENDPOINTS)]
+
+
+def _planner() -> WindowPlanner:
+    policy = Policy("x", "", "2026-11-01", {name: Endpoint(RULES, page=100) for name in _names()}, {"post": 0.005})
+    return WindowPlanner(policy, [Credential(f"t{number}") for number in range(TOKENS)], Caps(money=10**12))
+
+
+def _steady(begin: float = 1_000_000.0, gap: float = 0.02) -> Iterator[tuple[Request, float]]:
+    """Requests in turn to every endpoint, one each `gap` seconds."""
+    names = _names()
+    for n in range(DECISIONS):
+        yield Request((n, 0), names[n % ENDPOINTS], {}, 100, 50_000), begin + n * gap
+
+
+def _decided(planner: WindowPlanner, work: Iterator[tuple[Request, float]]) -> tuple[float, float]:
+    """The mean and the 99th percentile of the decisions that let a request leave, in microseconds."""
+    gc.collect()
+    took = sorted(seconds for request, now in work if (seconds := _decide(planner, request, now)) is not None)
+    return sum(took) / len(took) * 1e6, took[int(len(took) * 0.99)] * 1e6
+
+
+def _decide(planner: WindowPlanner, request: Request, now: float) -> float | None:
+    begin = time.perf_counter()
+    grant = planner.take(request, now)
+    middle = time.perf_counter() - begin
+    if not isinstance(grant, Grant):
+        return None
+    used = planner.lanes.lane(grant.credential, request.endpoint).main.k
+    reset = float(int(now) + 600)
+    limits = (Limit(max(0, used - 100), used, reset), Limit(9_000, 10_000, reset, daily=True))
+    reply = Reply("ok", now + 0.01, Answer(posts=80), cost=40_000, status=200, date=float(int(now)), limits=limits)
+    begin = time.perf_counter()
+    planner.settle(grant, reply, now + 0.01)
+    return middle + time.perf_counter() - begin
