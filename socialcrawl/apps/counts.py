@@ -81,7 +81,7 @@ def _ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
         return
     settings = meant.settings
     with ExitStack() as undo:
-        connection = connect(settings.database, create=False)
+        connection = connect(settings.database, create=False, durable=meant.billed)
         undo.callback(connection.engine.dispose)
         undo.callback(connection.close)
         undo.callback(Lease(settings.database, settings.name).release)

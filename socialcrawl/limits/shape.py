@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.policy import Policy, Rule
+from socialcrawl.limits.policy import Policy, Rule, steps_in
 
 LOOK_UP = 100  # users of one look-up
 SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
@@ -158,7 +158,7 @@ def pace(shape: Shape, endpoint: str) -> float:
 
 def allowed(shape: Shape, endpoint: str, seconds: float) -> int:
     """The budget n = k T / d over all credentials (Gouriten et al., section 2.1)."""
-    return sum(min(floor(rule.k * seconds / rule.d) for rule in rules) for rules in _rules(shape, endpoint))
+    return sum(min(steps_in(seconds, rule) for rule in rules) for rules in _rules(shape, endpoint))
 
 
 def windows(shape: Shape, endpoint: str, requests: float) -> float:
