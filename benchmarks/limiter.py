@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks.figure import Figure
 from socialcrawl.limits.budget import Caps
+from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import Endpoint, Policy, Rule
 from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request
@@ -17,7 +18,7 @@ TARGET = "under 50 µs"
 
 
 def measure() -> list[Figure]:
-    """Processor microseconds of a decision: all windows as work goes on, and with nine of ten tokens used up."""
+    """Microseconds of a decision: as work goes on and windows fill up, and with nine of ten tokens used up."""
     mean, high = _decided(_planner(), _steady())
     full = _planner()
     for request, now in _steady():
@@ -25,13 +26,21 @@ def measure() -> list[Figure]:
             break
         _decide(full, request, now)
     for lane in [lane for name in _names() for lane in full.lanes.of(name)[:-1]]:
-        lane.close(2_000_000.0)
-    worst, _ = _decided(full, _steady(1_000_100.0, gap=0.3))
+        _use_up(lane, 1_000_100.0)
+    worst, worst_high = _decided(full, _steady(1_000_101.0, gap=0.3))
     return [
         Figure("mean, work at all times", f"{mean:.1f} µs", TARGET),
-        Figure("99 % of them take at most", f"{high:.1f} µs"),
-        Figure("mean, with nine of ten tokens closed", f"{worst:.1f} µs", TARGET),
+        Figure("99 % of them take at most", f"{high:.1f} µs", TARGET),
+        Figure("mean, with nine of ten tokens used up", f"{worst:.1f} µs", TARGET),
+        Figure("99 % of these take at most", f"{worst_high:.1f} µs", TARGET),
     ]
+
+
+def _use_up(lane: Lane, now: float) -> None:
+    """Let the headers say that the token's day is used up: the last of four windows that are asked."""
+    limits = (Limit(200, 300, now + 600.0), Limit(0, 10_000, now + 80_000.0, daily=True))
+    lane.take(now)
+    lane.learn(now, Reply("ok", now, Answer(), date=now, limits=limits))
 
 
 def _names() -> list[str]:

@@ -41,10 +41,13 @@ class SlidingWindow:
         """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
-        used = self.used(now)
+        if self.received.all < self.k:
+            return now
+        begin = self.begin(now)
+        used = self.received.since(begin)
         if used < self.k:
             return now
-        oldest = self.received.oldest(self.begin(now), used - self.k + 1)
+        oldest = self.received.oldest(begin, used - self.k + 1)
         # Only replies free slots that are in flight: look again soon.
         return now + ALONE if oldest is None else max(self.leaves(oldest, now), now + TINY)
 

@@ -80,7 +80,9 @@ class FixedWindow(SlidingWindow):
             self.told = None
         elif self.told is not None:
             self.told += 1
-        if self.opens(now) and len(self.received.flying) == 1:  # in a ledger others may be: a process died between
+        if self.alone is not None:  # as a ledger has it where a process died: nothing flew alone
+            self.alone, self.sounding = None, True
+        elif self.opens(now) and len(self.received.flying) == 1:
             self.alone, self.sounding = now, False
 
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:

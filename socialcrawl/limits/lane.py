@@ -28,7 +28,9 @@ class Lane:
     """
 
     def __init__(self, credential: str, endpoint: str, rules: Sequence[Rule], offset: Offset) -> None:
-        self.credential, self.endpoint = credential, endpoint
+        self.credential, self.endpoint, self.offset = credential, endpoint, offset
+        self.aligned = any(rule.kind == "aligned" for rule in rules)
+        self.shut = -inf  # before that instant no request can leave, whatever else happens elsewhere
         self.windows = [window(rule, offset) for rule in rules]
         self.main = self.windows[0]
         self.daily = next((one for one in self.windows[1:] if one.d == DAY), None)
@@ -43,15 +45,25 @@ class Lane:
 
     def free(self, now: float) -> bool:
         """Whether all windows let a request leave at `now`."""
-        return all(one.when(now) <= now for one in self.windows)
+        if now < self.shut:
+            return False
+        for one in self.windows:
+            when = one.when(now)
+            if when > now:
+                # As the server's clock becomes better known, an aligned window may turn out to end sooner.
+                self.shut = when - self.offset.width if self.aligned else when
+                return False
+        return True
 
     def take(self, now: float) -> None:
         """Count a request that leaves at `now` in every window."""
+        self.shut = -inf
         for one in self.windows:
             one.take(now)
 
     def learn(self, sent: float, reply: Reply) -> None:
         """Take in the reply to the request that left at `sent`."""
+        self.shut = -inf
         said = smallest(reply.limits, daily=False), _believable(smallest(reply.limits, daily=True), reply.date)
         if said[1] is not None and self.daily is None:
             self.daily = FixedWindow(said[1].most, DAY, table=inf)
@@ -65,6 +77,7 @@ class Lane:
 
     def close(self, until: float, *, over: bool = False, daily: bool = False) -> None:
         """Send nothing before `until`; `over`: the server said that the main (or the daily) window ends then."""
+        self.shut = -inf
         if daily and self.daily is not None:
             self.daily.close(until, over=over)
         else:
@@ -72,12 +85,14 @@ class Lane:
 
     def abandon(self, sent: float) -> None:
         """Note that nobody waits for the reply to the request that left at `sent`."""
+        self.shut = -inf
         for one in self.windows:
             if sent in one.received.flying:
                 one.received.abandon(sent)
 
     def sound(self) -> None:
         """Forget what was in flight (a restart)."""
+        self.shut = -inf
         for one in self.windows:
             one.sound()
 

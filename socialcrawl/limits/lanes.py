@@ -50,7 +50,8 @@ class Lanes:
         of a window is lost at its end, and a window that has not begun moves all that follow it.
         """
         lanes = self.of(endpoint)
-        for lane in sorted(lanes, key=lambda lane: lane.deadline(now)):
+        perhaps = [lane for lane in lanes if now >= lane.shut]
+        for lane in sorted(perhaps, key=lambda lane: lane.deadline(now)):
             if lane.free(now):
                 return now, lane
         waits = [(lane.when(now), place) for place, lane in enumerate(lanes)]

@@ -40,6 +40,11 @@ class Offset:
         return self.low > -inf
 
     @property
+    def width(self) -> float:
+        """Seconds by which the distance is not known."""
+        return self.high - self.low
+
+    @property
     def guess(self) -> float:
         """The middle of the interval; 0 while nothing is known."""
         return (self.low + self.high) / 2 if self.known else 0.0

@@ -46,6 +46,11 @@ class Received:
         else:
             self._insert(at, count, left)
 
+    @property
+    def all(self) -> int:
+        """How many requests are remembered."""
+        return self.landed + len(self.flying)
+
     def since(self, begin: float) -> int:
         """How many requests may have been received at `begin` or later."""
         times = self.times
