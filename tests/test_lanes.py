@@ -112,6 +112,30 @@ def test_room_never_shrinks_with_time(rules, gaps, span):
     assert lane.room(now, now - 1.0) == 0
 
 
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.one_of(FIXED, SLIDING, ALIGNED), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 3), st.floats(0.0, 20.0)), max_size=40),
+)
+def test_a_lane_is_free_whenever_its_windows_are_however_often_it_was_asked_before(rules, moves):
+    by = lanes(rules, 3)
+    now, flying = BEGIN, []
+    for move, gap in moves:
+        now += gap
+        for one in by.of("/e"):
+            assert one.free(now) == (one.when(now) <= now)
+        when, one = by.first("/e", now)
+        if move < 2 and when <= now:
+            one.take(now)
+            flying.append(Grant(ASKED, one.credential, now))
+        elif move == 2 and flying:
+            by.learn(flying.pop(0), Reply("ok", now, date=float(floor(now + AHEAD))))
+        elif move == 3 and gap > 5.0:
+            one.close(now + 1.0)
+        elif move == 3:
+            one.sound()
+
+
 def test_of_two_families_of_headers_the_smaller_remaining_wins():
     limits = [Limit(7, 10, 0.0), Limit(3, 300, 0.0), Limit(1, 25, 0.0, daily=True), Limit(9, 9, 0.0, daily=True)]
     assert smallest(limits, daily=False) == limits[1]
