@@ -3,11 +3,19 @@
 import sqlalchemy as sa
 from alembic import op
 
+from socialcrawl.store.kept import aside, away, back, rows_back
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
 
+ADDED = ["digest", "new_posts", "new_users", "post_ids", "nodes"]
+WHOLE = (
+    "id", "campaign", "n", "part", "endpoint", "params", "credential", "items", "most", "sent_at", "arrived_at", "kind",
+    "status", "posts", "cost", "cursor", "headers", "answer", *ADDED,
+)  # fmt: skip
+CHARGE = ("day", "credential", "kind", "resource")
 KIND = "ok, missing, window, day, month, money, backoff, refused"
 
 
@@ -49,14 +57,19 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     _say_kinds(f"{KIND} or broken", f"{KIND}, invalid, broken, lost or held")
+    back("request", "id", ADDED)
+    rows_back("request", "held", WHOLE)
+    rows_back("charge", "charge", CHARGE)
 
 
 def downgrade() -> None:
+    op.execute("create table kept_held as select * from request where kind = 'held'")
     op.execute("delete from request where kind = 'held'")  # the older program would count them as requests
     _say_kinds(f"{KIND}, invalid, broken, lost or held", f"{KIND} or broken")
-    op.drop_table("charge")
+    away("charge")
+    aside("request", "id", ADDED, "digest is not null")
     op.drop_index(op.f("ix_request_digest"), table_name="request")
-    for name in ("nodes", "post_ids", "new_users", "new_posts", "digest"):
+    for name in reversed(ADDED):
         op.drop_column("request", name)
 
 

@@ -10,6 +10,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
 from socialcrawl.store.database import told
 from socialcrawl.store.tables import campaign as table
+from socialcrawl.store.tables import epoch
 
 LONGEST = 100  # characters of a setting that an error shows
 
@@ -40,7 +41,9 @@ def campaign(connection: Connection, settings: dict[str, Any], identity: dict[st
                 "identity": orjson.dumps(identity).decode(),
                 "created_at": iso(now),
             }
-            return int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+            number = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+            connection.execute(insert(epoch).values(campaign=number, number=0, first=0, began_at=iso(now), why="begun"))
+            return number
     except DatabaseError as error:
         raise told(error, str(connection.engine.url.database)) from error
 

@@ -1,0 +1,44 @@
+"""What a downgrade takes out of a database and the next upgrade puts back: going down and up again loses nothing.
+
+The older program neither sees nor touches the tables that keep it, which are called `kept_<table>`.
+"""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from alembic import op
+
+
+def aside(table: str, key: str, columns: Sequence[str], where: str = "true") -> None:
+    """The columns of the rows of `table`, by their key, kept while an older program has the database."""
+    names = ", ".join([key, *columns])
+    op.execute(f"create table kept_{table} as select {names} from {table} where {where}")
+
+
+def back(table: str, key: str, columns: Sequence[str]) -> None:
+    """What `aside` kept, put back where the row is still there."""
+    if not held(table):
+        return
+    for name in columns:
+        kept = f"(select k.{name} from kept_{table} k where k.{key} = {table}.{key})"
+        op.execute(f"update {table} set {name} = {kept} where {key} in (select {key} from kept_{table})")
+    op.drop_table(f"kept_{table}")
+
+
+def rows_back(table: str, kept: str, columns: Sequence[str]) -> None:
+    """Whole rows that were kept in `kept_<kept>`, put back where their place was not taken meanwhile."""
+    if held(kept):
+        names = ", ".join(columns)
+        op.execute(f"insert into {table} ({names}) select {names} from kept_{kept} where true on conflict do nothing")
+        op.drop_table(f"kept_{kept}")
+
+
+def away(table: str) -> None:
+    """A table that the older program does not know, put aside whole."""
+    op.execute(f"create table kept_{table} as select * from {table}")
+    op.drop_table(table)
+
+
+def held(table: str) -> bool:
+    """Whether something of `table` was kept."""
+    return sa.inspect(op.get_bind()).has_table(f"kept_{table}")
