@@ -103,7 +103,7 @@ def _opened(meant: Plan, allowed: Access, now: float) -> tuple[SqlStore, Lease]:
         connection = connect(settings.database, durable=meant.billed)
         undo.callback(connection.engine.dispose)
         undo.callback(connection.close)
-        lease = Lease(settings.database, settings.name)
+        lease = Lease(connection, settings.name)
         undo.callback(lease.release)
         whole = settings.model_dump(mode="json")
         number = campaign(connection, whole, settings.identity(meant.usernames), now)

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from socialcrawl.collect.estimators.named import NAMES, begins, check
 from socialcrawl.collect.estimators.regressor import FEATURES
@@ -16,6 +26,7 @@ from socialcrawl.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
+from socialcrawl.store.address import Server, Where, where
 from socialcrawl.words import seconds
 
 SECRETS = ("token_env", "tokens", "base_url")  # settings into which a token may be pasted: they are never shown
@@ -26,6 +37,20 @@ def _variable(name: str) -> str:
     if not VARIABLE.fullmatch(name):
         raise ValueError("write the name of an environment variable, never the token itself")
     return name
+
+
+def _database(given: Any) -> Where:
+    if isinstance(given, Path | Server):
+        return given
+    if not isinstance(given, str) or not given:
+        raise ValueError("write the name of a file, or postgresql://USER@HOST/NAME")
+    try:
+        found = where(given)
+    except SettingsError as error:
+        raise ValueError(str(error)) from error
+    if isinstance(found, Server) and found.secret:
+        raise ValueError("the password does not go into this file: put it into PGPASSWORD or ~/.pgpass")
+    return found
 
 
 Variable = Annotated[str, AfterValidator(_variable)]
@@ -223,7 +248,12 @@ class Settings(Section):
 
     name: Annotated[str, Field(min_length=1, pattern=r"^[\w.-]+$", description="letters, digits and _ . -")]
     seed: Annotated[int, Field(ge=0, le=LARGEST, description="of all random draws")] = 1
-    database: Annotated[FilePath, Field(description="an SQLite file, made if it is not there")] = Path("socialcrawl.db")
+    database: Annotated[
+        Where,
+        PlainValidator(_database),
+        PlainSerializer(str),
+        Field(description="an SQLite file, made if it is not there, or postgresql://USER@HOST/NAME"),
+    ] = Path("socialcrawl.db")
     topic: TopicSection
     seeds: SeedsSection = SeedsSection()
     crawl: CrawlSection = CrawlSection()
@@ -262,7 +292,8 @@ def read(path: Path) -> Settings:
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
     source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
-    return settings.model_copy(update={"database": path.parent / settings.database, "seeds": seeds, "source": source})
+    database = path.parent / settings.database if isinstance(settings.database, Path) else settings.database
+    return settings.model_copy(update={"database": database, "seeds": seeds, "source": source})
 
 
 def checked(given: dict[str, Any], origin: str) -> Settings:
@@ -285,7 +316,7 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
         )
         where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if len(place) > 1 or section else place[0]
         hidden = place[0] == "source" and (len(place) < 2 or place[1] in SECRETS) and place[-1] != "kind"
-        shown = "" if hidden else f" = {problem['input']!r}"
+        shown = "" if hidden or place[0] == "database" else f" = {problem['input']!r}"
         if problem["type"] == "extra_forbidden":
             yield f"{origin}: {where} is not a setting.{_nearest(place)}"
         elif problem["type"] == "missing":

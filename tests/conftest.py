@@ -4,6 +4,8 @@ import os
 import shutil
 import tempfile
 
+import pytest
+
 # When this is imported no test is: `commands` copies the environment for child processes. Every worker has its own.
 STATE = tempfile.mkdtemp(prefix="socialcrawl-tests-state-")
 os.environ["XDG_STATE_HOME"] = STATE
@@ -11,3 +13,18 @@ os.environ["XDG_STATE_HOME"] = STATE
 
 def pytest_unconfigure():
     shutil.rmtree(STATE, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def database(request):
+    """The kinds of database; a test that takes this runs on each."""
+    return request.param
+
+
+@pytest.fixture
+def place(database, tmp_path):
+    """Where an empty database is, of each kind: no tables are in it."""
+    from postgres import a_place
+
+    with a_place(database, tmp_path, empty=True) as found:
+        yield found

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from postgres import a_place, a_server_database
 from tiny import BEGIN, SETTINGS, close, stored
 
 from socialcrawl.model import AccountRow, Grant, Mention, Page, PostRow, Reply, Request, Who
@@ -26,9 +27,17 @@ def _empty() -> Path:
 
 @contextmanager
 def a_store(kind, tariff=None):
-    """An empty store: "memory" or "sql"."""
+    """An empty store: "memory", "sqlite" or "postgres"."""
     if kind == "memory":
         yield MemoryStore(tariff)
+        return
+    if kind == "postgres":
+        with a_server_database() as place:
+            made = stored(place)
+            try:
+                yield SqlStore(made.connection, made.campaign, "x", tariff)
+            finally:
+                close(made)
         return
     with tempfile.TemporaryDirectory() as folder:
         made = stored(Path(shutil.copy(_empty(), folder)))
@@ -91,3 +100,27 @@ def opened(path, **more):
     finally:
         connection.close()
         connection.engine.dispose()
+
+
+@contextmanager
+def a_database(kind):
+    """A connection to an empty database with our tables: "sqlite" or "postgres"."""
+    with a_place(kind) as place, opened(place) as connection:
+        yield connection
+
+
+@contextmanager
+def failing(connection, table, event="insert"):
+    """Meanwhile the database refuses to change a table: "insert" or "update"."""
+    server = connection.dialect.name == "postgresql"
+    no = "create function no() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$"
+    then = "for each row execute function no()" if server else "begin select raise(abort, 'no'); end"
+    with connection.begin():
+        if server:
+            connection.exec_driver_sql(no)
+        connection.exec_driver_sql(f"create trigger no before {event} on {table} {then}")
+    yield
+    with connection.begin():
+        connection.exec_driver_sql(f"drop trigger no{f' on {table}' if server else ''}")
+        if server:
+            connection.exec_driver_sql("drop function no")

@@ -162,7 +162,7 @@ def reachable(records, seeds):
         found, known = now, words
 
 
-@pytest.mark.parametrize("kind", ["memory", "sql"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
 def test_siphoning_shows_every_record_in_reach_and_no_other(tmp_path, kind):
     letters = "abcdefghij"
     rng = np.random.default_rng([5])
@@ -353,7 +353,12 @@ def test_the_same_crawl_is_the_same_again_for_estimators_that_draw_too(case):
 
 
 @pytest.mark.parametrize(
-    ("kind", "breaks", "size"), [("memory", 0, 1), ("memory", 17, 3), ("sql", 17, 1), ("sql", 9, 4)]
+    ("kind", "breaks", "size"),
+    [
+        ("memory", 0, 1),
+        ("memory", 17, 3),
+        *[(kind, *how) for kind in ("sqlite", "postgres") for how in ((17, 1), (9, 4))],
+    ],
 )
 def test_a_crawl_that_was_killed_goes_on_to_the_sequence_it_would_have_had(case, kind, breaks, size):
     source, wire, seeds = case

@@ -6,7 +6,6 @@ First every kill point of a small crawl, before and after each durable change; t
 import json
 import os
 import random
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -17,6 +16,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from postgres import a_place
+from storing import rows
 from tiny import Clock, Wire, close, parts_of, stored, story
 
 from socialcrawl.lab.generate import generate, topics, write
@@ -24,6 +25,7 @@ from socialcrawl.run import run
 
 CHANGES = ("enlist", "open", "reserve", "save", "finish")
 STEPS = 5
+EVERY = {"sqlite": 1, "postgres": 4}  # a server's databases take their time to be made
 
 
 class KilledError(BaseException):
@@ -54,13 +56,6 @@ class Mortal:
         return mortal
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory):
-    path = tmp_path_factory.mktemp("empty") / "empty.db"
-    close(stored(path))
-    return path
-
-
 def live(path, wire, size, moment=-1, *, after=False):
     """One process: everything is built from the file. Its number of durable changes."""
     store = stored(path)
@@ -81,42 +76,42 @@ def told(path):
 
 def lost(path):
     """Requests whose replies never came."""
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute("select count(*) from request where arrived_at is null").fetchone()[0]
+    store = stored(path)
+    (count,) = rows(store, "select count(*) from request where arrived_at is null")[0]
+    close(store)
+    return count
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("size", [1, 4])
-def test_a_crawl_killed_at_any_durable_change_goes_on_to_the_same_end(tmp_path, empty, size, after):
-    undisturbed, calls = tmp_path / "whole.db", Wire(Clock())
-    shutil.copy(empty, undisturbed)
-    changes = live(undisturbed, calls, size)
-    expected = told(undisturbed)
+def test_a_crawl_killed_at_any_durable_change_goes_on_to_the_same_end(database, size, after):
+    calls = Wire(Clock())
+    with a_place(database) as undisturbed:
+        changes = live(undisturbed, calls, size)
+        expected = told(undisturbed)
     assert {row[2] for row in expected} == {"search", "resolve", "seed", "expand"}
     assert any(len([call for call in calls.calls if call[1] == other[1]]) == 3 for other in calls.calls), "3 pages"
-    for moment in range(changes):
-        path, wire = tmp_path / f"{moment}.db", Wire(Clock())
-        shutil.copy(empty, path)
-        assert live(path, wire, size, moment, after=after) == moment + 1
-        live(path, wire, size)
-        assert told(path) == expected
-        twice = sum(count - 1 for count in Counter(wire.calls).values())
-        assert twice <= lost(path) <= max(size, 2)  # a look-up by id and one by name fly together
+    for moment in range(0, changes, EVERY[database]):
+        wire = Wire(Clock())
+        with a_place(database) as path:
+            assert live(path, wire, size, moment, after=after) == moment + 1
+            live(path, wire, size)
+            assert told(path) == expected
+            twice = sum(count - 1 for count in Counter(wire.calls).values())
+            assert twice <= lost(path) <= max(size, 2)  # a look-up by id and one by name fly together
         assert set(wire.calls) == set(calls.calls)
         assert all(received <= 6 for referee in wire.referees.values() for _, received in referee.windows)
 
 
-def test_a_crawl_that_dies_again_and_again_arrives(tmp_path, empty):
-    undisturbed, path, wire = tmp_path / "whole.db", tmp_path / "again.db", Wire(Clock())
-    shutil.copy(empty, undisturbed)
-    shutil.copy(empty, path)
-    live(undisturbed, Wire(Clock()), 4)
-    draw = random.Random(5)
-    for _ in range(200):
-        moment = draw.randrange(2, 9)
-        if live(path, wire, 4, moment, after=draw.random() < 0.5) <= moment:
-            break
-    assert told(path) == told(undisturbed)
+def test_a_crawl_that_dies_again_and_again_arrives(database):
+    wire, draw = Wire(Clock()), random.Random(5)
+    with a_place(database) as undisturbed, a_place(database) as path:
+        live(undisturbed, Wire(Clock()), 4)
+        for _ in range(200):
+            moment = draw.randrange(2, 9)
+            if live(path, wire, 4, moment, after=draw.random() < 0.5) <= moment:
+                break
+        assert told(path) == told(undisturbed)
 
 
 # --- real processes -------------------------------------------------------------------------------------------------

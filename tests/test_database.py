@@ -1,25 +1,25 @@
 """The database itself: its schema, its transactions, two processes at once, the summary, and the wheel."""
 
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
 import zipfile
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from storing import AT, mentioning, opened, profile, save, users
+from sqlalchemy import inspect
+from storing import AT, failing, mentioning, one, opened, profile, rows, save, users
 from tiny import BEGIN, Clock, Wire, close, parts_of, stored
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.model import Who
 from socialcrawl.run import run
 from socialcrawl.settings import checked
+from socialcrawl.store.address import Server
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import alembic_config
 from socialcrawl.store.summary import campaigns, summary
@@ -28,14 +28,13 @@ from socialcrawl.store.tables import metadata
 ROOT = Path(__file__).parent.parent
 
 
-def tables(path):
-    with closing(sqlite3.connect(path)) as plain:
-        rows = plain.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'")
-        return {name for (name,) in rows}
+def tables(connection):
+    with connection.begin():
+        return set(inspect(connection).get_table_names())
 
 
-def test_the_newest_migration_makes_exactly_the_tables_of_the_code(tmp_path):
-    with opened(tmp_path / "a.db") as connection, connection.begin():
+def test_the_newest_migration_makes_exactly_the_tables_of_the_code(place):
+    with opened(place) as connection, connection.begin():
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
 
@@ -49,22 +48,20 @@ def taken_down(connection):
     return config
 
 
-def test_the_schema_can_be_taken_down_and_put_up_again(tmp_path):
-    path = tmp_path / "a.db"
-    with opened(path) as connection:
+def test_the_schema_can_be_taken_down_and_put_up_again(place):
+    with opened(place) as connection:
         config = taken_down(connection)
-        assert tables(path) == {"alembic_version"}
+        assert tables(connection) == {"alembic_version"}
         with connection.begin():
             command.upgrade(config, "head")
-    assert tables(path) == {"alembic_version", *metadata.tables}
+        assert tables(connection) == {"alembic_version", *metadata.tables}
 
 
-def test_a_database_whose_first_migration_was_undone_is_put_up_again(tmp_path):
-    path = tmp_path / "a.db"
-    with opened(path) as connection:
+def test_a_database_whose_first_migration_was_undone_is_put_up_again(place):
+    with opened(place) as connection:
         taken_down(connection)
-    with opened(path):
-        assert tables(path) == {"alembic_version", *metadata.tables}
+    with opened(place) as connection:
+        assert tables(connection) == {"alembic_version", *metadata.tables}
 
 
 def test_every_table_and_every_column_says_what_it_is():
@@ -73,32 +70,24 @@ def test_every_table_and_every_column_says_what_it_is():
         assert [column.name for column in table.columns if not column.comment] == []
 
 
-def test_a_page_is_stored_whole_or_not_at_all(tmp_path):
-    store = stored(tmp_path / "a.db")
-    store.connection.connection.cursor().execute(
-        "create trigger no before insert on hit begin select raise(abort, 'no'); end"
-    )
-    with pytest.raises(StoreError, match="no"):
-        save(store, mentioning(Who("5", "ann")))
-    for table in ("account", "post", "mention", "hit"):
-        assert store.connection.exec_driver_sql(f"select count(*) from {table}").scalar() == 0
-    store.connection.rollback()
-    store.connection.connection.cursor().execute("drop trigger no")
+def test_a_page_is_stored_whole_or_not_at_all(place):
+    store = stored(place)
+    with failing(store.connection, "hit"):
+        with pytest.raises(StoreError, match="no"):
+            save(store, mentioning(Who("5", "ann")))
+        for table in ("account", "post", "mention", "hit"):
+            assert one(store, f"select count(*) from {table}") == 0
     assert save(store, mentioning(Who("5", "ann"))).rows.targets == [1], "the memory of accounts was rolled back too"
-    assert store.connection.exec_driver_sql("select platform_id from account order by node").scalars().all() == [
-        "900",
-        "5",
-    ]
+    assert rows(store, "select platform_id from account order by node") == [("900",), ("5",)]
     close(store)
 
 
-def test_two_connections_never_give_two_accounts_one_number(tmp_path):
-    path = tmp_path / "a.db"
-    close(stored(path))
+def test_two_connections_never_give_two_accounts_one_number(place):
+    close(stored(place))
 
     def fill(name, failures):
         try:
-            store = stored(path)
+            store = stored(place)
             for i in range(40):
                 store.enlist([f"{name}{i}", f"both{i}"], AT)
                 save(store, users(profile(f"{name}-{i}", f"{name}x{i}"), profile(f"both-{i}", f"bothx{i}")), i)
@@ -113,22 +102,21 @@ def test_two_connections_never_give_two_accounts_one_number(tmp_path):
     for thread in threads:
         thread.join()
     assert failures == []
-    with closing(sqlite3.connect(path)) as plain:
-        names, nodes, ids = plain.execute(
-            "select count(*), count(distinct node), count(distinct platform_id) from account"
-        ).fetchone()
-        assert (names, nodes, ids) == (240, 240, 120)
-        assert plain.execute("select max(node) from account").fetchone() == (239,)
+    store = stored(place)
+    counts = "select count(*), count(distinct node), count(distinct platform_id), max(node) from account"
+    assert rows(store, counts) == [(240, 240, 120, 239)]
+    close(store)
 
 
-def test_processes_that_make_one_database_together_do_not_get_in_each_others_way(tmp_path):
-    code = "import sys, pathlib; from socialcrawl.store.database import connect; connect(pathlib.Path(sys.argv[1]))"
-    together = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "a.db")]) for _ in range(3)]
+def test_processes_that_make_one_database_together_do_not_get_in_each_others_way(place):
+    code = "import sys; from socialcrawl.store import address, database; database.connect(address.where(sys.argv[1]))"
+    url = place.url if isinstance(place, Server) else str(place)
+    together = [subprocess.Popen([sys.executable, "-c", code, url]) for _ in range(3)]
     assert [process.wait(60) for process in together] == [0, 0, 0]
 
 
-def test_the_summary_counts_as_plain_python_does(tmp_path):
-    store = stored(tmp_path / "a.db")
+def test_the_summary_counts_as_plain_python_does(place):
+    store = stored(place)
     wire = Wire(Clock(), faults={3: "broken"})
     run(parts_of(store, wire))
     found = summary(store.connection)
@@ -160,12 +148,12 @@ def test_the_summary_counts_as_plain_python_does(tmp_path):
     close(store)
 
 
-def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(tmp_path):
+def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(place):
     def settings(**more):
         made = checked({"name": "a", "topic": {"keywords": ["x"]}, "crawl": {"steps": 5}} | more, "test")
         return made.model_dump(mode="json"), made.identity(made.seeds.usernames)
 
-    with opened(tmp_path / "a.db") as connection:
+    with opened(place) as connection:
         first = campaign(connection, *settings(), BEGIN)
         assert campaign(connection, *settings(crawl={"steps": 99}, budget={"max_posts": 3}), BEGIN) == first
         for changed, words in (
@@ -198,4 +186,5 @@ def test_a_wheel_brings_its_migrations_and_its_config(tmp_path):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith(str(tmp_path / "site"))
-    assert tables(elsewhere / "a.db") == {"alembic_version", *metadata.tables}
+    with opened(elsewhere / "a.db", create=False) as connection:
+        assert tables(connection) == {"alembic_version", *metadata.tables}

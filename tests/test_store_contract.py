@@ -1,14 +1,12 @@
 """What every store promises, in memory and in SQL: the same answers, the same history, the same crawl."""
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from storing import AT, a_store, mentioning, reopened, save
+from storing import AT, a_store, mentioning, one, reopened, rows, save
 from tiny import Clock, Wire, close, page_of, parts_of, person, posts_of, stored, story
 
 from socialcrawl.graph import COLUMNS
@@ -17,7 +15,7 @@ from socialcrawl.run import run
 from socialcrawl.store.memory import MemoryStore
 
 
-@pytest.fixture(params=["memory", "sql"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request):
     with a_store(request.param) as made:
         yield made
@@ -49,8 +47,8 @@ FLOATS = st.floats(0.0, allow_nan=False, allow_infinity=False)
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.lists(FLOATS, min_size=len(COLUMNS) - 1, max_size=len(COLUMNS) - 1), FLOATS, FLOATS,
                           st.lists(FLOATS, max_size=4)), min_size=1, max_size=6), st.integers(1, 3))  # fmt: skip
-def test_history_comes_back_bit_for_bit(rows, size):
-    with a_store("memory") as memory, a_store("sql") as sql:
+def test_history_comes_back_bit_for_bit(database, rows, size):
+    with a_store("memory") as memory, a_store(database) as sql:
         for store in (memory, sql):
             comes_back(store, rows, size)
 
@@ -102,8 +100,8 @@ def test_the_ledger_comes_back_with_all_that_a_planner_learns_from(store):
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_the_same_campaign_is_the_same_on_both_stores(tmp_path, size):
-    memory, sql = MemoryStore(), stored(tmp_path / "a.db")
+def test_the_same_campaign_is_the_same_on_both_stores(place, size):
+    memory, sql = MemoryStore(), stored(place)
     for store in (memory, sql):
         assert run(parts_of(store, Wire(Clock())), size=size).kind == "done"
     assert story(memory) == story(sql)
@@ -111,26 +109,22 @@ def test_the_same_campaign_is_the_same_on_both_stores(tmp_path, size):
     close(sql)
 
 
-def test_a_post_seen_again_keeps_its_text_and_renews_its_counts(tmp_path):
-    store = stored(tmp_path / "a.db")
+def test_a_post_seen_again_keeps_its_text_and_renews_its_counts(place):
+    store = stored(place)
     row = PostRow("1", "900", "2026", "first", *[None] * 7, 3, *[None] * 6)
     mentions = [Mention(0, person(1), "reply"), Mention(0, person(1), "mention"), Mention(0, person(2), "mention")]
     for n, (text, likes) in enumerate([("first", 3), ("second", 9)]):
         answer = save(store, Page([row._replace(text=text, likes=likes)], [2], mentions), n, AT + n).rows
         assert answer == Answer(1, 2, answer.targets, [2, 2], {}, {})
+    seen = "select text, likes, substr(fetched_at, 18), substr(metrics_at, 18) from post"
+    assert rows(store, seen) == [("first", 9, "20.250000Z", "21.250000Z")]
+    assert rows(store, "select post, kind from mention order by node") == [("1", "reply"), ("1", "mention")]
+    assert rows(store, "select campaign, post, occurrences from hit") == [(1, "1", 2)]
     close(store)
-    with closing(sqlite3.connect(tmp_path / "a.db")) as plain:
-        assert plain.execute(
-            "select text, likes, substr(fetched_at, 18), substr(metrics_at, 18) from post"
-        ).fetchall() == [("first", 9, "20.250000Z", "21.250000Z")]
-        assert plain.execute("select post, kind from mention order by node").fetchall() == [
-            ("1", "reply"), ("1", "mention")
-        ]  # fmt: skip
-        assert plain.execute("select campaign, post, occurrences from hit").fetchall() == [(1, "1", 2)]
 
 
-def test_a_post_without_the_topic_is_no_hit(tmp_path):
-    store = stored(tmp_path / "a.db")
+def test_a_post_without_the_topic_is_no_hit(place):
+    store = stored(place)
     save(store, replace(mentioning(), hits=[0]))
-    assert store.connection.exec_driver_sql("select count(*) from hit").scalar() == 0
+    assert one(store, "select count(*) from hit") == 0
     close(store)

@@ -56,8 +56,8 @@ def in_order(answer):
 
 
 @pytest.fixture
-def store():
-    with a_store("sql") as made:
+def store(database):
+    with a_store(database) as made:
         yield made
 
 
@@ -88,8 +88,8 @@ def timelines(draw, who):
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(timelines(BY_ID), st.lists(st.sampled_from(["name1", "name2", "name9"]), max_size=2))
-def test_an_answer_that_is_held_is_the_answer_as_it_was_first_saved(pages, names):
-    with a_store("sql") as store:
+def test_an_answer_that_is_held_is_the_answer_as_it_was_first_saved(database, pages, names):
+    with a_store(database) as store:
         store.enlist(names, AT)
         first = [save(store, counted(page, suns), n, AT + n, asked=timeline(n, 1, f"{n}"), cursor=f"c{n}")
                  for n, page in enumerate(pages)]  # fmt: skip
@@ -104,8 +104,8 @@ def test_an_answer_that_is_held_is_the_answer_as_it_was_first_saved(pages, names
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(timelines(ANYBODY), st.lists(st.sampled_from(["name1", "name2", "name9"]), max_size=2))
-def test_held_for_another_topic_it_is_as_if_the_page_had_come_again(pages, names):
-    with a_store("sql") as store:
+def test_held_for_another_topic_it_is_as_if_the_page_had_come_again(database, pages, names):
+    with a_store(database) as store:
         store.enlist(names, AT)
         for n, page in enumerate(pages):
             save(store, counted(page, suns), n, AT + n, asked=timeline(n, 1, f"{n}"))
@@ -259,8 +259,8 @@ PROFILES = st.lists(
 
 @settings(deadline=None, max_examples=80)
 @given(PROFILES, st.permutations("1234567"), st.integers(0, 6), st.booleans())
-def test_users_are_held_whose_profiles_are_young_enough(shown, wanted, young, by_name):
-    with a_store("sql") as store:
+def test_users_are_held_whose_profiles_are_young_enough(database, shown, wanted, young, by_name):
+    with a_store(database) as store:
         (typed,) = store.enlist(["eve"], AT - HOUR)
         known = {}
         for n, (key, name, protected) in enumerate(shown):
@@ -317,8 +317,8 @@ def test_whether_an_account_is_protected_has_to_be_known(store):
 
 
 @pytest.mark.parametrize("reuse", [None, Reuse(0.0, suns), Reuse(-1.0, suns)])
-def test_who_wants_nothing_held_pays_nothing_for_it(tmp_path, reuse):
-    store = beside(stored(tmp_path / "a.db"), reuse=reuse)
+def test_who_wants_nothing_held_pays_nothing_for_it(place, reuse):
+    store = beside(stored(place), reuse=reuse)
     save(store, Page([post()], [1]))
     close(store)
     assert store.held(timeline(1), LATER) is None, "no statement reached the closed database"
@@ -336,8 +336,8 @@ class Spoken(Wire):
         return replace(page, posts=[row._replace(text="sun " * hits) for row, hits in texts]), cursor
 
 
-def test_a_second_campaign_is_the_same_and_asks_only_for_who_is_missing(tmp_path):
-    first = beside(stored(tmp_path / "a.db"), "first", Tariff(500, 1000))
+def test_a_second_campaign_is_the_same_and_asks_only_for_who_is_missing(place):
+    first = beside(stored(place), "first", Tariff(500, 1000))
     bought, wire = Spoken(Clock()), Spoken(Clock(BEGIN + HOUR))
     assert run(parts_of(first, bought)).kind == "done"
     second = beside(first, "second", Tariff(500, 1000), Reuse(24.0, suns))

@@ -10,7 +10,7 @@ from storing import AT, a_store, mentioning, profile, reopened, save, users
 from socialcrawl.model import Mention, Node, Page, Pick, PostRow, Who
 
 
-@pytest.fixture(params=["memory", "sql"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request):
     with a_store(request.param) as made:
         yield made
@@ -110,8 +110,8 @@ def pages(draw):
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(pages(), st.booleans()), min_size=1, max_size=8), st.lists(NAMES, max_size=2))
-def test_both_stores_answer_alike_and_so_does_one_that_was_opened_anew(moves, names):
-    with a_store("memory") as memory, a_store("sql") as sql:
+def test_both_stores_answer_alike_and_so_does_one_that_was_opened_anew(database, moves, names):
+    with a_store("memory") as memory, a_store(database) as sql:
         alike(memory, sql, moves, names)
 
 
@@ -129,7 +129,7 @@ def alike(memory, sql, moves, names):
     }
 
 
-@pytest.mark.parametrize("kind", ["memory", "sql"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
 def test_a_name_that_was_enlisted_stands_for_the_same_node_also_when_it_turns_out_to_be_another_account(kind):
     with a_store(kind) as store:
         met = save(store, mentioning(Who("77", None))).rows.targets[0]  # known by id, without a name

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -77,14 +78,20 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
     if as_json:
         sys.stdout.write(json.dumps(as_object(ending)) + "\n")
         return
-    stem = settings.database.stem
-    png = settings.database.with_name(f"{stem}.png" if stem == settings.name else f"{stem}-{settings.name}.png")
-    show(console, ending.found, png, billed=ending.billed, spending=ending.spending)
+    show(console, ending.found, _beside(settings), billed=ending.billed, spending=ending.spending)
     console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: socialcrawl sql --db {settings.database} QUERY",
         soft_wrap=True,
     )
+
+
+def _beside(settings: Settings) -> Path:
+    """The file of the picture: beside the database, or in this folder where that is on a server."""
+    path = settings.database
+    if not isinstance(path, Path):
+        return Path(f"{settings.name}.png")
+    return path.with_name(f"{path.stem}.png" if path.stem == settings.name else f"{path.stem}-{settings.name}.png")
 
 
 def as_object(ending: Ending) -> dict[str, Any]:

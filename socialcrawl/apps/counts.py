@@ -14,7 +14,7 @@ from socialcrawl.plan import Plan
 from socialcrawl.sources.x.meters import COUNTS, counted, counts_request
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
-from socialcrawl.store.health import looked_at, usable
+from socialcrawl.store.health import looked_at, missing, usable
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.summary import campaigns
@@ -66,11 +66,11 @@ def begun(meant: Plan) -> bool:
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    path = meant.settings.database
-    if not path.exists():
+    where = meant.settings.database
+    if missing(where):
         return False
-    with looked_at(path) as connection:
-        return usable(connection, path) and meant.settings.name in [name for _, name in campaigns(connection)]
+    with looked_at(where) as connection:
+        return usable(connection, where) and meant.settings.name in [name for _, name in campaigns(connection)]
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def _ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
         connection = connect(settings.database, create=False, durable=meant.billed)
         undo.callback(connection.engine.dispose)
         undo.callback(connection.close)
-        undo.callback(Lease(settings.database, settings.name).release)
+        undo.callback(Lease(connection, settings.name).release)
         whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
         number = campaign(connection, whole, identity, clock.now())
         yield SqlStore(connection, number, settings.source.platform, meant.policy.tariff)

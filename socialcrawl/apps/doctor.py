@@ -27,7 +27,7 @@ from socialcrawl.plan import Plan, plan
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
 from socialcrawl.sources.x.meters import probe_request
-from socialcrawl.store.health import CURRENT, EMPTY, FOREIGN, OLDER, faults, looked_at, schema
+from socialcrawl.store.health import CURRENT, EMPTY, FOREIGN, OLDER, faults, looked_at, missing, schema
 from socialcrawl.tokens import state_folder
 from socialcrawl.words import span
 
@@ -81,7 +81,8 @@ def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
     yield from _budget(meant)
     yield _prices(meant.table, clock.now())
     yield _cycle(meant, clock.now())
-    yield _disk(settings.database.parent)
+    if isinstance(settings.database, Path):
+        yield _disk(settings.database.parent)
     yield _database(settings)
     yield from _tokens(meant, clock, offline=offline)
 
@@ -132,7 +133,7 @@ def _disk(folder: Path) -> Check:
 
 def _database(settings: Settings) -> Check:
     path = settings.database
-    if not path.exists():
+    if missing(path):
         return Check(OK, "database", f"{path} is not there yet: the first run makes it")
     try:
         with looked_at(path) as connection:

@@ -14,7 +14,7 @@ from socialcrawl.limits.quote import Quote, at_most, quote, total
 from socialcrawl.limits.shape import Done
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.plan import Plan
-from socialcrawl.store.health import looked_at, usable
+from socialcrawl.store.health import looked_at, missing, usable
 from socialcrawl.store.statistics import done, typical
 
 
@@ -33,11 +33,11 @@ def known(meant: Plan) -> tuple[Done, Typical]:
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    path, shape = meant.settings.database, meant.shape
-    if not path.exists():
+    where, shape = meant.settings.database, meant.shape
+    if missing(where):
         return Done(), Typical()
-    with looked_at(path) as connection:
-        if not usable(connection, path):
+    with looked_at(where) as connection:
+        if not usable(connection, where):
             return Done(), Typical()
         reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
         spent = done(connection, meant.settings.name, reading, meant.settings.source.platform, meant.usernames)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import orjson
-from sqlalchemy import Connection, Insert, Text, bindparam, delete, func, select, true
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import Connection, Text, bindparam, delete, select, true
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import UpdateBase
 
-from socialcrawl.store.bulk import Bulk
+from socialcrawl.store.bulk import Statement, each
 from socialcrawl.store.charges import day_before
 from socialcrawl.store.tables import charge
 
@@ -17,8 +18,8 @@ class SqlCharges:
     """See `charges.Charges`. Called inside the transaction that stores the page."""
 
     def __init__(self, connection: Connection) -> None:
-        self._bill = Bulk(connection, _ignoring(), COLUMNS)
-        self._remove = Bulk(connection, delete(charge).where(charge.c.day < bindparam("first")), ("first",))
+        self._bill = Statement(connection, _ignoring(connection), COLUMNS)
+        self._remove = Statement(connection, delete(charge).where(charge.c.day < bindparam("first")), ("first",))
         self._day = ""  # the day of the latest page: when it changes, what is past is removed
 
     def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
@@ -29,8 +30,9 @@ class SqlCharges:
         return self._bill.one((day, credential, kind, orjson.dumps(resources).decode())).rowcount
 
 
-def _ignoring() -> Insert:
-    resources = func.json_each(bindparam("resource")).table_valued("value")
+def _ignoring(connection: Connection) -> UpdateBase:
+    resources = each(connection, "resource")
+    upsert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     given = [bindparam(name, type_=Text) for name in COLUMNS[:3]]
     # WHERE true: after a FROM, SQLite would take ON CONFLICT for the condition of a join.
     rows = select(*given, resources.c.value).where(true())

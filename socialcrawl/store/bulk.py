@@ -1,75 +1,176 @@
-"""Statements compiled once and handed to the driver with plain tuples: SQLAlchemy's words at the driver's speed."""
+"""Statements compiled once and handed to the driver: SQLAlchemy's words at the driver's speed, on both databases.
 
-from collections.abc import Sequence
-from operator import itemgetter
-from typing import Any
+SQLite runs a statement once a row, in C (`executemany`). PostgreSQL is a process away: there all rows go as one JSON
+value into one statement, which is both the shortest way for us and one plan for the server.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import orjson
 from sqlalchemy import (
+    ARRAY,
+    JSON,
     Column,
     ColumnElement,
     Connection,
     CursorResult,
-    Insert,
+    FromClause,
     Select,
     Table,
-    Update,
+    Text,
     bindparam,
+    cast,
+    column,
     func,
     insert,
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import UpdateBase
 
+Conflict = Literal["error", "ignore"] | Mapping[str, str]
+"""What an INSERT does with a row that is there: an error, nothing, or the named columns get new | first.
 
-class Bulk:
-    """An INSERT or UPDATE for many rows; a row is a tuple in the order of `names`."""
+`new` is the value that was given, `first` the one that is there unless it is NULL.
+"""
+
+
+class Statement:
+    """A statement for one row at a time; a row is a tuple in the order of `names`."""
 
     def __init__(self, connection: Connection, statement: UpdateBase, names: Sequence[str]) -> None:
-        self.connection = connection
+        self.connection, self.names = connection, tuple(names)
         compiled = statement.compile(dialect=connection.dialect)
         self.sql = str(compiled)
-        wanted: list[str] = list(getattr(compiled, "positiontup", ()))
-        assert sorted(wanted) == sorted(names), f"the statement has {wanted}, rows give {list(names)}"
-        self._ordered = None if wanted == list(names) else itemgetter(*(list(names).index(name) for name in wanted))
+        self._order: list[int] | None = None
+        if compiled.positional:
+            wanted: list[str] = list(compiled.positiontup or ())
+            assert sorted(wanted) == sorted(names), f"the statement has {wanted}, rows give {list(names)}"
+            if wanted != list(names):
+                self._order = [self.names.index(name) for name in wanted]
+
+    def one(self, row: tuple[Any, ...]) -> CursorResult[Any]:
+        """Execute for one row; the result, for RETURNING."""
+        return self.connection.exec_driver_sql(self.sql, self._given(row))
 
     def run(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Execute for every row; nothing for none."""
         if rows:
-            given = list(rows) if self._ordered is None else [self._ordered(row) for row in rows]
-            self.connection.exec_driver_sql(self.sql, given)
+            self.connection.exec_driver_sql(self.sql, [self._given(row) for row in rows])
 
-    def one(self, row: tuple[Any, ...]) -> CursorResult[Any]:
-        """Execute for one row; the result, for RETURNING."""
-        return self.connection.exec_driver_sql(self.sql, row if self._ordered is None else self._ordered(row))
-
-
-def inserting(table: Table, names: Sequence[str]) -> Insert:
-    """An INSERT of the named columns, in that order."""
-    return insert(table).values({name: bindparam(name) for name in names})
+    def _given(self, row: tuple[Any, ...]) -> Any:
+        if self.connection.dialect.positional:
+            return row if self._order is None else tuple(row[place] for place in self._order)
+        return dict(zip(self.names, row, strict=True))
 
 
-def updating(table: Table, names: Sequence[str], key: str) -> Update:
-    """An UPDATE of the named columns of the row whose column `key` is given last, as `the_key`."""
-    return update(table).where(table.c[key] == bindparam("the_key")).values({name: bindparam(name) for name in names})
+class _Json:
+    """A statement that takes all its rows as one JSON value; of rows with one key the last counts."""
+
+    def __init__(self, connection: Connection, statement: UpdateBase, names: Sequence[str], key: int | None) -> None:
+        self.connection, self.names, self.key = connection, tuple(names), key
+        self.sql = str(statement.compile(dialect=connection.dialect))
+
+    def run(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Execute for every row; nothing for none."""
+        if rows:
+            if self.key is not None:
+                rows = list({row[self.key]: row for row in rows}.values())
+            given = orjson.dumps([dict(zip(self.names, row, strict=True)) for row in rows]).decode()
+            self.connection.exec_driver_sql(self.sql, {"rows": given})
+
+
+Bulk = Statement | _Json
+"""A statement for many rows; a row is a tuple in the order of its names."""
+
+
+def inserting(
+    connection: Connection, table: Table, names: Sequence[str], conflict: Conflict = "error", key: str | None = None
+) -> Bulk:
+    """An INSERT of the named columns; `key` is the column by which a row is known to be there, if it is renewed.
+
+    The floats in its rows have to be finite.
+    """
+    if connection.dialect.name == "postgresql":
+        rows = _rows(table, names)
+        given = select(*(rows.c[name] for name in names))
+        statement = postgresql.insert(table).from_select(list(names), given)
+        place = list(names).index(key) if key is not None else None
+        return _Json(connection, _settled(statement, table, conflict, key), names, place)
+    plain = sqlite.insert(table).values({name: bindparam(name) for name in names})
+    return Statement(connection, _settled(plain, table, conflict, key), names)
+
+
+def updating(connection: Connection, table: Table, names: Sequence[str], key: str) -> Bulk:
+    """An UPDATE of the named columns of the row whose column `key` is given last."""
+    if connection.dialect.name == "postgresql":
+        rows = _rows(table, (*names, key))
+        statement = update(table).values({name: rows.c[name] for name in names}).where(table.c[key] == rows.c[key])
+        return _Json(connection, statement, (*names, key), len(names))
+    return renewing(connection, table, names, key)
+
+
+def renewing(connection: Connection, table: Table, names: Sequence[str], key: str) -> Statement:
+    """An UPDATE of the named columns of one row, whose column `key` is given last."""
+    plain = update(table).where(table.c[key] == bindparam("the_key"))
+    return Statement(connection, plain.values({name: bindparam(name) for name in names}), (*names, "the_key"))
+
+
+def adding(connection: Connection, table: Table, names: Sequence[str], returning: str | None = None) -> Statement:
+    """An INSERT of one row at a time, whose column `returning` can be read from the result."""
+    statement = insert(table).values({name: bindparam(name) for name in names})
+    return Statement(connection, statement.returning(table.c[returning]) if returning else statement, names)
 
 
 class Lookup:
-    """A SELECT by a list of keys, handed over as one JSON array: compiled once, whatever the number of keys."""
+    """A SELECT by a list of keys: compiled once, whatever the number of keys."""
 
     def __init__(self, connection: Connection, statement: Select[Any]) -> None:
         self.connection = connection
         self.sql = str(statement.compile(dialect=connection.dialect))
+        self._server = connection.dialect.name == "postgresql"
 
     def rows(self, keys: Sequence[str | int | None]) -> Sequence[Any]:
         """The rows of all keys, in no particular order; none for no keys."""
         if not keys:
             return ()
-        return self.connection.exec_driver_sql(self.sql, (orjson.dumps(keys).decode(),)).all()
+        given: Any = {"keys": list(keys)} if self._server else (orjson.dumps(keys).decode(),)
+        return self.connection.exec_driver_sql(self.sql, given).all()
 
 
-def among(column: Column[Any]) -> ColumnElement[bool]:
-    """The condition that `column` is one of the keys of a Lookup."""
-    given = func.json_each(bindparam("keys")).table_valued("value")
-    return column.in_(select(given.c.value))
+def among(connection: Connection, key: Column[Any]) -> ColumnElement[bool]:
+    """The condition that a column is one of the keys of a Lookup."""
+    if connection.dialect.name == "postgresql":
+        return key == func.any(bindparam("keys", type_=ARRAY(key.type)))
+    return key.in_(select(each(connection, "keys").c.value))
+
+
+def each(connection: Connection, name: str) -> FromClause:
+    """The texts or numbers of the parameter `name`, a JSON list, as rows with a column `value`."""
+    if connection.dialect.name == "postgresql":
+        return func.json_array_elements_text(cast(bindparam(name), JSON)).table_valued("value")
+    return func.json_each(bindparam(name)).table_valued("value")
+
+
+def _rows(table: Table, names: Sequence[str]) -> Any:
+    columns = [column(name, table.c[name].type) for name in names]
+    given = func.json_to_recordset(cast(bindparam("rows", type_=Text), JSON))
+    return given.table_valued(*columns, name="given").render_derived(with_types=True)
+
+
+def _settled(statement: Any, table: Table, conflict: Conflict, key: str | None) -> UpdateBase:
+    found: UpdateBase
+    if conflict == "error":
+        found = statement
+    elif conflict == "ignore":
+        found = statement.on_conflict_do_nothing()
+    else:
+        assert key is not None
+        renewed = {
+            name: statement.excluded[name] if how == "new" else func.coalesce(table.c[name], statement.excluded[name])
+            for name, how in conflict.items()
+        }
+        found = statement.on_conflict_do_update(index_elements=[table.c[key]], set_=renewed)
+    return found

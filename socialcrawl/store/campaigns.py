@@ -4,13 +4,14 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Connection, insert, select
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
-from socialcrawl.store.database import told
+from socialcrawl.store.address import of
 from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.tables import epoch
+from socialcrawl.store.trouble import told
 
 LONGEST = 100  # characters of a setting that an error shows
 
@@ -44,8 +45,8 @@ def campaign(connection: Connection, settings: dict[str, Any], identity: dict[st
             number = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
             connection.execute(insert(epoch).values(campaign=number, number=0, first=0, began_at=iso(now), why="begun"))
             return number
-    except DatabaseError as error:
-        raise told(error, str(connection.engine.url.database)) from error
+    except DBAPIError as error:
+        raise told(error, of(connection)) from error
 
 
 def _same(name: str, held: dict[str, Any], given: dict[str, Any]) -> None:

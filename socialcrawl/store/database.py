@@ -4,52 +4,78 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
+from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.resources import folder
+from socialcrawl.store.address import Server, Where
+from socialcrawl.store.trouble import told
 
-BUSY = 120.0  # seconds to wait for another process that writes
+BUSY = 120  # seconds to wait for another process that writes
+OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
 
-def connect(path: Path, *, create: bool = True, durable: bool = False) -> Connection:
-    """A connection to the SQLite database at `path`, its schema brought up to date.
+def connect(where: Where, *, create: bool = True, durable: bool = False) -> Connection:
+    """A connection to a database, its schema brought up to date.
 
     Args:
-        path: the file.
-        create: whether it is made if it is not there.
+        where: the SQLite file, or the PostgreSQL server.
+        create: whether a file is made if it is not there, and tables in an empty database.
         durable: whether what was committed outlives a power cut, at the price of a wait for the disk.
 
     Raises:
-        StoreError: the folder is missing, the file is no database, another program's, or a newer socialcrawl's.
+        StoreError: the folder is missing, the file is no database, another program's, or a newer socialcrawl's; the
+            server cannot be reached.
     """
-    if not create and not path.exists():
-        raise StoreError(f"There is no database {path}: run a campaign first, or name another with --db.")
-    if not path.parent.exists():
-        raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
-    made = engine(path, durable=durable)
+    if isinstance(where, Path):
+        _there(where, create=create)
+    made = engine(where, durable=durable)
     try:
         connection = made.connect()
         try:
+            if not create and not isinstance(where, Path):
+                _begun(connection, where)
             upgrade(connection)
-            # WAL: readers do not block the writer. The file keeps this; it is asked for once the file is known as ours.
-            connection.connection.cursor().execute("pragma journal_mode = wal").close()
+            if isinstance(where, Path):
+                # WAL: readers do not block the writer. The file keeps this; asked for once it is known as ours.
+                connection.connection.cursor().execute("pragma journal_mode = wal").close()
         except BaseException:
             connection.close()
             raise
-    except (DatabaseError, sqlite3.DatabaseError) as error:
+    except (DBAPIError, sqlite3.DatabaseError) as error:
         made.dispose()
-        raise told(error, path) from error
+        raise told(error, where) from error
     except BaseException:
         made.dispose()
         raise
     return connection
 
 
-def engine(path: Path, *, durable: bool = False) -> Engine:
-    """An SQLAlchemy engine on the SQLite database at `path`."""
-    made = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY})
+def engine(where: Where, *, durable: bool = False) -> Engine:
+    """An SQLAlchemy engine on a database. Its transactions are those of one writer: the others wait for their turn.
+
+    Raises:
+        StoreError: the driver of PostgreSQL is not installed.
+    """
+    return _file(where, durable=durable) if isinstance(where, Path) else _server(where, durable=durable)
+
+
+def _there(path: Path, *, create: bool) -> None:
+    if not create and not path.exists():
+        raise StoreError(f"There is no database {path}: run a campaign first, or name another with --db.")
+    if not path.parent.exists():
+        raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
+
+
+def _begun(connection: Connection, where: Server) -> None:
+    with connection.begin():
+        if not inspect(connection).get_table_names():
+            raise StoreError(f"There is nothing in {where}: run a campaign first, or name another with --db.")
+
+
+def _file(path: Path, *, durable: bool) -> Engine:
+    made = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": float(BUSY)})
 
     @event.listens_for(made, "connect")
     def prepare(raw: Any, _: Any) -> None:
@@ -65,6 +91,34 @@ def engine(path: Path, *, durable: bool = False) -> Engine:
         connection.exec_driver_sql("begin immediate")
 
     return made
+
+
+def _server(where: Server, *, durable: bool) -> Engine:
+    # The same promise as on SQLite: without `durable`, a killed process loses nothing, a power cut of the server may.
+    commit = "on" if durable else "off"
+    options = f"-c synchronous_commit={commit} -c lock_timeout={BUSY}s -c timezone=UTC"
+    made = on_server(where, options)
+
+    @event.listens_for(made, "begin")
+    def begin(connection: Connection) -> None:
+        # One writer at a time, as SQLite has it: numbers are given once, and no two writers wait for each other.
+        connection.exec_driver_sql(f"select pg_advisory_xact_lock({OURS}, 0)")
+
+    return made
+
+
+def on_server(where: Server, options: str) -> Engine:
+    """An engine on a PostgreSQL server, with settings of the session, as `-c name=value`.
+
+    Raises:
+        StoreError: the driver is not installed.
+    """
+    try:
+        url = make_url(where.url).set(drivername="postgresql+psycopg")
+        given = {"options": options, "connect_timeout": 10, "application_name": "socialcrawl", "keepalives_idle": 60}
+        return create_engine(url, poolclass=NullPool, connect_args=given)
+    except ModuleNotFoundError as error:
+        raise StoreError("PostgreSQL needs its driver: pip install 'socialcrawl[postgres]'.") from error
 
 
 def upgrade(connection: Connection) -> None:
@@ -107,22 +161,3 @@ def alembic_config() -> Any:
     config = Config()
     config.set_main_option("script_location", str(folder("migrations")))
     return config
-
-
-def told(error: DatabaseError | sqlite3.DatabaseError, path: Path | str) -> StoreError:
-    """The error of a database in words that say what to do."""
-    cause = error.orig if isinstance(error, DatabaseError) else error
-    text = str(cause).lower()
-    if "full" in text or "disk i/o" in text:
-        return StoreError(
-            f"The disk is full or failing: {path} could not be written ({cause}). Make room and run "
-            "again; everything that was stored is safe."
-        )
-    if "locked" in text:
-        return StoreError(f"{path} is locked by another program for more than {BUSY:.0f} s: close it and run again.")
-    if "not a database" in text or "malformed" in text:
-        return StoreError(f"{path} is not an SQLite database: name another file with --db.")
-    if "unable to open" in text or "readonly" in text or "read-only" in text:
-        return StoreError(f"{path} cannot be written: check the permissions of the file and its folder.")
-    kind = "operational error" if isinstance(error, OperationalError) else "error"
-    return StoreError(f"The database {path} reports an {kind}: {cause}. Everything that was stored is safe.")

@@ -6,32 +6,37 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, NullPool, create_engine, inspect, text
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import Connection, Engine, NullPool, create_engine, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.store.database import alembic_config, told
+from socialcrawl.store.address import Where
+from socialcrawl.store.database import alembic_config, on_server
+from socialcrawl.store.trouble import told
 
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
 
 
 @contextmanager
-def looked_at(path: Path) -> Iterator[Connection]:
-    """A connection that only reads the database at `path`, which has to be there.
+def looked_at(where: Where) -> Iterator[Connection]:
+    """A connection that only reads a database, which has to be there.
 
     Raises:
         StoreError: it cannot be read, or is no database.
     """
-    # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
-    address = f"file:{quote(str(path.resolve()))}?mode=rw"
-    made = create_engine("sqlite://", creator=lambda: _reading(address), poolclass=NullPool)
+    made = _reader(where)
     try:
         with made.connect() as connection:
             yield connection
-    except (DatabaseError, sqlite3.DatabaseError) as error:
-        raise told(error, path) from error
+    except (DBAPIError, sqlite3.DatabaseError) as error:
+        raise told(error, where) from error
     finally:
         made.dispose()
+
+
+def missing(where: Where) -> bool:
+    """Whether a database is a file that is not there."""
+    return isinstance(where, Path) and not where.exists()
 
 
 def schema(connection: Connection) -> str:
@@ -48,7 +53,7 @@ def schema(connection: Connection) -> str:
     return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
 
 
-def usable(connection: Connection, path: Path) -> bool:
+def usable(connection: Connection, where: Where) -> bool:
     """Whether there is anything of ours to be read; False for a file without tables.
 
     Raises:
@@ -56,20 +61,30 @@ def usable(connection: Connection, path: Path) -> bool:
     """
     state = schema(connection)
     if state == FOREIGN:
-        raise StoreError(f"{path} belongs to another program: name another database. Nothing was changed.")
+        raise StoreError(f"{where} belongs to another program: name another database. Nothing was changed.")
     if state == NEWER:
         raise StoreError(
-            f"{path} has a schema that is newer than this socialcrawl: install the newer version, or name another "
+            f"{where} has a schema that is newer than this socialcrawl: install the newer version, or name another "
             "database. Nothing was changed."
         )
     return state != EMPTY
 
 
 def faults(connection: Connection) -> list[str]:
-    """What SQLite finds wrong with a database, the first few faults; none, if it is sound."""
+    """What SQLite finds wrong with a database, the first few faults; none, if it is sound. A server checks its own."""
+    if connection.dialect.name != "sqlite":
+        return []
     with connection.begin():
         rows = connection.execute(text("pragma quick_check(5)")).scalars().all()
     return [row for row in rows if row != "ok"]
+
+
+def _reader(where: Where) -> Engine:
+    if not isinstance(where, Path):
+        return on_server(where, "-c default_transaction_read_only=on")
+    # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
+    address = f"file:{quote(str(where.resolve()))}?mode=rw"
+    return create_engine("sqlite://", creator=lambda: _reading(address), poolclass=NullPool)
 
 
 def _reading(address: str) -> sqlite3.Connection:

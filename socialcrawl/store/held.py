@@ -47,15 +47,15 @@ class Held:
     def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse) -> None:
         self.reuse, self._write, self._nodes = reuse, writes, nodes
         asked = (request.c.id, request.c.campaign, request.c.n, request.c.kind, request.c.arrived_at)
-        self._asked = Lookup(connection, select(*asked).where(among(request.c.digest)))
+        self._asked = Lookup(connection, select(*asked).where(among(connection, request.c.digest)))
         came = (request.c.cursor, request.c.post_ids, request.c.nodes)
-        self._came = Lookup(connection, select(*came).where(among(request.c.id)))
-        texts = select(post.c.id, post.c.text).where(among(post.c.id))
+        self._came = Lookup(connection, select(*came).where(among(connection, request.c.id)))
+        texts = select(post.c.id, post.c.text).where(among(connection, post.c.id))
         self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
         who = select(account.c.node, account.c.platform_id, account.c.username)
-        self._who = Lookup(connection, who.where(among(account.c.node)))
-        self._by_id = Lookup(connection, _profiles(writes.platform, account.c.platform_id))
-        self._by_name = Lookup(connection, _profiles(writes.platform, account.c.handle))
+        self._who = Lookup(connection, who.where(among(connection, account.c.node)))
+        self._by_id = Lookup(connection, _profiles(connection, writes.platform, account.c.platform_id))
+        self._by_name = Lookup(connection, _profiles(connection, writes.platform, account.c.handle))
 
     def reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
@@ -110,12 +110,13 @@ class Held:
         return Reply("held", now, Answer(found=about, missing={**hidden, **same}), limits=[])
 
 
-def _profiles(platform: str, key: Column[Any]) -> Select[Any]:
+def _profiles(connection: Connection, platform: str, key: Column[Any]) -> Select[Any]:
     """Profiles by a key, which comes first; of several that had a name, the one seen with it last comes last."""
     columns = (account.c.node, account.c.platform_id, account.c.handle, account.c.protected, account.c.profile_at)
     shown = (account.c.platform_id.is_not(None), account.c.profile_at.is_not(None))
-    ours = select(key.label("key"), *columns).where(account.c.platform == literal_column(f"'{platform}'"), among(key))
-    return ours.where(*shown).order_by(account.c.profile_at, account.c.node.desc())
+    ours = account.c.platform == literal_column(f"'{platform}'")
+    asked = select(key.label("key"), *columns).where(ours, among(connection, key))
+    return asked.where(*shown).order_by(account.c.profile_at, account.c.node.desc())
 
 
 def _whole(row: Any, since: str) -> bool:

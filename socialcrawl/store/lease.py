@@ -1,10 +1,21 @@
-"""One process at a time: locks that the operating system lets go even after kill -9; one beside each campaign."""
+"""One process at a time: locks that are let go even after kill -9; one for each campaign of a database.
+
+Beside an SQLite file they are the operating system's. On a PostgreSQL server they are advisory locks of the connection
+that writes: as long as it can write, it holds them.
+"""
 
 import os
 import sys
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
 from socialcrawl.errors import StoreError
+from socialcrawl.store.address import of
+from socialcrawl.store.database import OURS
 
 if sys.platform != "win32":  # there, starting a campaign twice is not noticed
     import fcntl
@@ -34,18 +45,59 @@ class Lock:
             self._file = None
 
 
-class Lease(Lock):
-    """The right to run one campaign of a database, held until `release` or the end of the process.
+class Lease:
+    """The right to run one campaign of a database, held until `release` or the end of the process or connection.
+
+    Args:
+        database: the connection that will write, or the SQLite file, which need not be there yet.
+        campaign: its name.
 
     Raises:
         StoreError: another process holds it, or the lock cannot be made.
     """
 
-    def __init__(self, database: Path, campaign: str) -> None:
-        super().__init__(
-            database.with_name(f"{database.name}-{campaign}.lock"),
-            f"Another process is running the campaign {campaign!r} of this database: wait for it, or stop it first.",
-        )
+    def __init__(self, database: Connection | Path, campaign: str) -> None:
+        busy = f"Another process is running the campaign {campaign!r} of this database: wait for it, or stop it first."
+        self._lock = _lock(database, campaign, busy)
+
+    def release(self) -> None:
+        """Let go."""
+        self._lock.release()
+
+
+def _lock(database: Connection | Path, campaign: str, busy: str) -> "Lock | _Advisory":
+    where = database if isinstance(database, Path) else of(database)
+    if isinstance(where, Path):
+        return Lock(where.with_name(f"{where.name}-{campaign}.lock"), busy)
+    assert isinstance(database, Connection)
+    return _Advisory(database, zlib.crc32(campaign.encode()), busy)
+
+
+PATIENCE = "5s"  # the server needs a moment to notice that a process was killed
+
+
+class _Advisory:
+    """A lock of a PostgreSQL server, held by a connection until `release` or its end."""
+
+    def __init__(self, connection: Connection, key: int, busy: str) -> None:
+        self.connection, self.key = connection, key
+        try:
+            with connection.begin():
+                connection.execute(text(f"set local lock_timeout = '{PATIENCE}'"))
+                connection.execute(text("select pg_advisory_lock(:key)"), {"key": self._whole()})
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) == "55P03":
+                raise StoreError(busy) from error
+            raise
+
+    def release(self) -> None:
+        """Let go; a connection that is gone has done so."""
+        with suppress(DBAPIError), self.connection.begin():
+            self.connection.execute(text("select pg_advisory_unlock(:key)"), {"key": self._whole()})
+
+    def _whole(self) -> int:
+        """Our number and the campaign's in the 64 bits of a lock; a writer's lock has two numbers, another space."""
+        return OURS << 32 | self.key
 
 
 def _locked(path: Path, busy: str, remedy: str) -> int | None:

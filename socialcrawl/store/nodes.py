@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection, func, literal_column, select
 
 from socialcrawl.model import AccountRow, Who
-from socialcrawl.store.bulk import Bulk, Lookup, among, inserting, updating
+from socialcrawl.store.bulk import Lookup, among, inserting, updating
 from socialcrawl.store.tables import account
 
 REMEMBERED = 500_000  # accounts kept in memory; beyond, the memory starts anew
@@ -30,16 +30,17 @@ class Nodes:
         self._by_id: dict[str | None, int] = {}
         self._by_handle: dict[str, int] = {}
         self._nameless: set[int] = set()
-        self._insert = Bulk(connection, inserting(account, NEW), NEW)
-        self._profile = Bulk(connection, updating(account, PROFILE, "node"), (*PROFILE, "the_key"))
-        self._claim = Bulk(connection, updating(account, ("platform_id",), "node"), ("platform_id", "the_key"))
-        names = ("username", "handle")
-        self._name = Bulk(connection, updating(account, names, "node"), (*names, "the_key"))
+        self._insert = inserting(connection, account, NEW)
+        self._profile = updating(connection, account, PROFILE, "node")
+        self._claim = updating(connection, account, ("platform_id",), "node")
+        self._name = updating(connection, account, ("username", "handle"), "node")
         ours = account.c.platform == literal_column(f"'{platform}'")
         by_id = select(account.c.platform_id, account.c.node, account.c.handle).where(
-            ours, among(account.c.platform_id)
+            ours, among(connection, account.c.platform_id)
         )
-        by_name = select(account.c.handle, account.c.node, account.c.platform_id).where(ours, among(account.c.handle))
+        by_name = select(account.c.handle, account.c.node, account.c.platform_id).where(
+            ours, among(connection, account.c.handle)
+        )
         self._ids = Lookup(connection, by_id)
         # Of several accounts that have a name: one with an id, the one seen with it last, the first one. It comes last.
         rank = (account.c.platform_id.is_not(None), account.c.profile_at.nulls_first(), account.c.node.desc())

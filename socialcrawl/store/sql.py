@@ -5,19 +5,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import Grant, Node, Outcome, Page, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
-from socialcrawl.store import answers, reading
+from socialcrawl.store import address, answers, reading
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.charges import bill
-from socialcrawl.store.database import told
 from socialcrawl.store.held import Held, Reuse
+from socialcrawl.store.history import Finished
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.tables import account, outcome, pick, request
+from socialcrawl.store.trouble import told
 from socialcrawl.store.writes import Writes
 
 
@@ -51,7 +52,7 @@ class SqlStore:
         self._charges = SqlCharges(connection)
         self._held = Held(connection, self._write, self._nodes, reuse) if reuse and reuse.hours > 0 else None
         columns = select(account.c.node, account.c.platform_id, account.c.username)
-        self._who = Lookup(connection, columns.where(among(account.c.node)))
+        self._who = Lookup(connection, columns.where(among(connection, account.c.node)))
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
     def close(self) -> None:
@@ -134,8 +135,7 @@ class SqlStore:
 
     def history(self) -> History:
         """See `protocols.Store.history`."""
-        with self._transaction():
-            yield from reading.history(self.connection, self.campaign)
+        return Finished(self.connection, self.campaign, self._transaction)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
@@ -162,9 +162,9 @@ class SqlStore:
         try:
             with self.connection.begin():
                 yield
-        except DatabaseError as error:
+        except DBAPIError as error:
             self._nodes.forget()
-            raise told(error, str(self.connection.engine.url.database)) from error
+            raise told(error, address.of(self.connection)) from error
         except BaseException:
             self._nodes.forget()
             raise

@@ -6,8 +6,7 @@ They read; they change nothing, and understand every schema since the first.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-from sqlalchemy import Connection, text
+from sqlalchemy import BindParameter, Connection, bindparam, text
 
 from socialcrawl.limits.likely import STORED, Typical
 from socialcrawl.limits.shape import Done, Roles
@@ -20,7 +19,7 @@ NUMBER = "select id from campaign where name = :name"
 SPENT = """
 select count(*), min(sent_at), coalesce(sum(coalesce(cost, most)), 0),
   coalesce(sum(case when coalesce(kind, 'lost') <> 'lost' then posts
-                    when endpoint in (select value from json_each(:reading)) then items else 0 end), 0)
+                    when endpoint in :reading then items else 0 end), 0)
 from request where campaign = :campaign and coalesce(kind, '') <> 'held'
 """
 ACTS = """
@@ -35,7 +34,7 @@ where l.campaign = :campaign and p.act = 'search'
 """
 KNOWN = """
 select count(*) from account
-where platform = :platform and platform_id is not null and handle in (select value from json_each(:names))
+where platform = :platform and platform_id is not null and handle in :names
 """
 # Only answers of the platform: what was held was one before.
 PAGES = """
@@ -48,20 +47,24 @@ join pick p on p.campaign = o.campaign and p.n = o.n
 where p.act in ('seed', 'expand') and coalesce(o.missing, '') <> 'temporary'
 """
 NAMED = """
-select count(*), coalesce(sum(exists (select 1 from request r
-  where r.campaign = p.campaign and r.n = p.n and r.part = 0 and r.endpoint = :by_name)), 0)
+select count(*), count(*) filter (where exists (select 1 from request r
+  where r.campaign = p.campaign and r.n = p.n and r.part = 0 and r.endpoint = :by_name))
 from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act = 'expand'
 """
 SEARCHED = """
 select coalesce(sum(o.posts), 0),
   (select count(*) from (select distinct l.campaign, l.node from link l
-                         join pick q on q.campaign = l.campaign and q.n = l.n where q.act = 'search'))
+                         join pick q on q.campaign = l.campaign and q.n = l.n where q.act = 'search') as found)
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n where p.act = 'search'
 """
 ANSWERS = """
-select count(*), coalesce(avg(julianday(arrived_at) - julianday(sent_at)), 0) * 86400 from request
+select count(*), coalesce(avg({arrived} - {sent}), 0) from request
 where kind in ('ok', 'missing') and arrived_at >= sent_at
 """
+SECONDS = {  # an instant that is ISO 8601 text, in seconds
+    "sqlite": "julianday({0}) * 86400",
+    "postgresql": "extract(epoch from cast({0} as timestamptz))",
+}
 SPENDING = """
 select coalesce(p.act, ''), count(*), coalesce(sum(coalesce(r.cost, r.most)), 0)
 from request r left join pick p on p.campaign = r.campaign and p.n = r.n
@@ -81,22 +84,21 @@ def done(
         platform: where its accounts are.
         usernames: those it begins with.
     """
-    names = orjson.dumps([name.lower() for name in usernames]).decode()
+    names = [name.lower() for name in usernames]
     with connection.begin():
         known = _one(connection, KNOWN, platform=platform, names=names)[0]
         number = connection.execute(text(NUMBER), {"name": name}).scalar()
         if number is None:
             return Done(known=known)
-        endpoints = orjson.dumps(list(reading)).decode()
-        requests, began, money, posts = _one(connection, SPENT, campaign=number, reading=endpoints)
+        requests, began, money, posts = _one(connection, SPENT, campaign=number, reading=list(reading))
         acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": number})}
         (found,) = _one(connection, FOUND, campaign=number)
     nothing = (0, 0, 0, 0)
     seeds, steps, looked_up = (acts.get(act, nothing) for act in ("seed", "expand", "resolve"))
     return Done(
         requests=requests,
-        posts=posts,
-        money=money,
+        posts=int(posts),
+        money=int(money),
         began=None if began is None else unix(began),
         queries=acts.get("search", nothing)[1],
         found=found,
@@ -116,15 +118,18 @@ def typical(connection: Connection, roles: Roles) -> Typical:
         pages = connection.execute(text(PAGES), {"timeline": roles.timeline}).all()
         accounts, gone = _one(connection, ACCOUNTS)
         steps, named = _one(connection, NAMED, by_name=roles.by_name)
-        searched, authors = _one(connection, SEARCHED)
-        answers, seconds = _one(connection, ANSWERS)
+        searched, authors = map(int, _one(connection, SEARCHED))
+        seconds = SECONDS[connection.dialect.name]
+        answers, mean = _one(
+            connection, ANSWERS.format(arrived=seconds.format("arrived_at"), sent=seconds.format("sent_at"))
+        )
     read = sum(row[1] for row in pages)
     found: dict[str, Any] = {}
     if read >= LEAST:
         # Page by page, as later ones are asked for of those accounts only that have them.
         shares = {row[0]: row[2] / row[1] for row in pages}
         overall = sum(row[2] for row in pages) / read
-        found["posts_per_page"] = sum(row[3] for row in pages) / read
+        found["posts_per_page"] = int(sum(row[3] for row in pages)) / read
         found["more"] = tuple(shares.get(page, overall) for page in range(1, max(shares) + 1))
     if accounts >= LEAST:
         found["missing"] = gone / accounts
@@ -133,7 +138,7 @@ def typical(connection: Connection, roles: Roles) -> Typical:
     if searched >= LEAST:
         found["authors"] = min(1.0, authors / searched)
     if answers >= LEAST:
-        found["answer"] = seconds
+        found["answer"] = float(mean)
     return Typical(**found, rests=dict.fromkeys(found, STORED))
 
 
@@ -141,8 +146,11 @@ def spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]
     """The requests of a campaign and what they cost, in mills, by the act that they served ("" for none)."""
     with connection.begin():
         rows = connection.execute(text(SPENDING), {"name": name}).all()
-    return {act: (requests, money) for act, requests, money in rows}
+    return {act: (requests, int(money)) for act, requests, money in rows}
 
 
 def _one(connection: Connection, sql: str, **values: Any) -> Any:
-    return connection.execute(text(sql), values).one()
+    lists: list[BindParameter[Any]] = [
+        bindparam(name, expanding=True) for name, value in values.items() if isinstance(value, list)
+    ]
+    return connection.execute(text(sql).bindparams(*lists), values).one()

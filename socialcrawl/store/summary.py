@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
@@ -34,7 +35,7 @@ KNOWN = """
 select count(*) from (
   select node from outcome where campaign = :campaign and node >= 0
   union select node from link where campaign = :campaign and n in
-    (select n from pick where campaign = :campaign and act in ('seed', 'expand')))
+    (select n from pick where campaign = :campaign and act in ('seed', 'expand'))) as known
 """
 TOTALS = """
 select count(*) filter (where coalesce(kind, '') <> 'held'),
@@ -48,7 +49,7 @@ select substr(coalesce(arrived_at, sent_at), 1, 10), sum(coalesce(new_posts, pos
 from request where campaign = :campaign and coalesce(kind, '') <> 'held' group by 1 order by 1
 """
 
-BASE_URL = "select json_extract(settings, '$.source.base_url') from campaign where id = :campaign"
+SETTINGS = "select settings from campaign where id = :campaign"
 HELD = "select count(*) from post"
 
 
@@ -116,7 +117,7 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
         billed = _rows(connection, BILLED, number)
         return Summary(
             name=title,
-            base_url=_rows(connection, BASE_URL, number)[0][0] or "",
+            base_url=orjson.loads(_rows(connection, SETTINGS, number)[0][0])["source"].get("base_url") or "",
             top=_dicts(connection, TOP, number, most=most),
             seeds=np.array([value for value, step in values if not step], np.float64),
             steps=np.array([value for value, step in values if step], np.float64),
@@ -130,7 +131,7 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
             began=began,
             ended=ended,
             reused=reused,
-            billed_posts=[(day, new, mills / MILLS_PER_DOLLAR) for day, new, mills in billed],
+            billed_posts=[(day, int(new), int(mills) / MILLS_PER_DOLLAR) for day, new, mills in billed],
         )
 
 

@@ -64,7 +64,9 @@ account = Table(
     Column("url", Text, comment="link in the profile"),
     Column("profile_at", Text, comment="when the profile was fetched; NULL: never, the account was only mentioned"),
     Column("first_seen_at", Text, nullable=False, comment="when the account was first seen"),
-    Column("forgotten_at", Text, comment="when the account was forgotten: nothing else of it is left; NULL: it was not"),
+    Column(
+        "forgotten_at", Text, comment="when the account was forgotten: nothing else of it is left; NULL: it was not"
+    ),
     UniqueConstraint("platform", "platform_id"),
     Index(None, "platform", "handle"),
     comment="one row an account, fetched or only mentioned",
@@ -111,9 +113,7 @@ hit = Table(
     metadata,
     Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
     Column("post", ForeignKey("post.id"), primary_key=True, comment="post.id"),
-    Column(
-        "occurrences", Count, nullable=False, comment="occurrences of the campaign's topic in the post, at least 1"
-    ),
+    Column("occurrences", Count, nullable=False, comment="occurrences of the campaign's topic in the post, at least 1"),
     comment="posts that match the topic of a campaign",
     sqlite_with_rowid=False,
 )

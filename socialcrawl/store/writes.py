@@ -6,19 +6,19 @@ from hashlib import blake2b
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Insert, bindparam, func, update
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import Connection, bindparam, update
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
-from socialcrawl.store.bulk import Bulk, inserting, updating
+from socialcrawl.store.bulk import Statement, adding, inserting, renewing
 from socialcrawl.store.charges import Bill
 from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request
 
 METRICS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views", "metrics_at")
 POST = (*PostRow._fields, "metrics_at", "fetched_at")
+RENEWED = dict.fromkeys(METRICS, "new") | {"original": "first"}
 MENTION = ("post", "node", "kind")
 HIT = ("campaign", "post", "occurrences")
 PICK = ("campaign", "n", "batch", "node", "act", "score", "features")
@@ -37,20 +37,19 @@ class Writes:
 
     def __init__(self, connection: Connection, campaign: int, platform: str, server: str = "") -> None:
         self.campaign, self.platform, self.server = campaign, platform, server
-        self._pick = Bulk(connection, inserting(pick, PICK), PICK)
-        self._outcome = Bulk(connection, inserting(outcome, OUTCOME), OUTCOME)
-        self._link = Bulk(connection, inserting(link, LINK), LINK)
-        self._post = Bulk(connection, _posts(), POST)
-        self._mention = Bulk(connection, _ignoring(mention, MENTION), MENTION)
-        self._hit = Bulk(connection, _ignoring(hit, HIT), HIT)
-        self._reserve = Bulk(connection, inserting(request, RESERVATION).returning(request.c.id), RESERVATION)
-        both = (*RESERVATION, *SETTLEMENT)
-        self._told = Bulk(connection, inserting(request, both), both)
-        self._settle = Bulk(connection, updating(request, SETTLEMENT, "id"), (*SETTLEMENT, "the_key"))
+        self._pick = adding(connection, pick, PICK)  # few, and their scores need not be finite
+        self._outcome = inserting(connection, outcome, OUTCOME)
+        self._link = inserting(connection, link, LINK)
+        self._post = inserting(connection, post, POST, RENEWED, "id")
+        self._mention = inserting(connection, mention, MENTION, "ignore")
+        self._hit = inserting(connection, hit, HIT, "ignore")
+        self._reserve = adding(connection, request, RESERVATION, returning="id")
+        self._told = adding(connection, request, (*RESERVATION, *SETTLEMENT))
+        self._settle = renewing(connection, request, SETTLEMENT, "id")
         opened = update(request).where(
             request.c.campaign == bindparam("the_campaign"), request.c.n.between(bindparam("low"), bindparam("high"))
         )
-        self._empty = Bulk(connection, opened.values(answer=None), ("answer", "the_campaign", "low", "high"))
+        self._empty = Statement(connection, opened.values(answer=None), ("answer", "the_campaign", "low", "high"))
 
     def picks(self, batch: Batch) -> None:
         """Write a decision: one row a pick."""
@@ -130,14 +129,3 @@ def _settlement(reply: Reply) -> tuple[Any, ...]:
 
 def _features(x: tuple[float, ...]) -> str | None:
     return orjson.dumps(dict(zip(COLUMNS, x, strict=True))).decode() if x else None
-
-
-def _posts() -> Insert:
-    statement = upsert(post).values({name: bindparam(name) for name in POST})
-    renewed: dict[str, ColumnElement[Any]] = {name: statement.excluded[name] for name in METRICS}
-    renewed["original"] = func.coalesce(post.c.original, statement.excluded.original)
-    return statement.on_conflict_do_update(index_elements=[post.c.id], set_=renewed)
-
-
-def _ignoring(table: Any, names: Sequence[str]) -> Insert:
-    return upsert(table).values({name: bindparam(name) for name in names}).on_conflict_do_nothing()

