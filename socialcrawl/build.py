@@ -93,7 +93,7 @@ def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> XWire:
     source = meant.settings.source
     timeout = (min(10.0, source.timeout), source.timeout)
     clients = {name: client(secret, meant.base, timeout) for name, secret in allowed.secrets.items()}
-    return XWire(clients, meant.words, meant.policy, meant.topic.count, now, source.keep_original)
+    return XWire(clients, meant.words, meant.policy, meant.topic.count, now, source.keep_original, source.keep_answers)
 
 
 def _opened(meant: Plan, allowed: Access, now: float) -> tuple[SqlStore, Lease]:

@@ -217,6 +217,18 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Received:
+    """An answer as it came, for archives: the address that was asked, the answer's headers and bytes.
+
+    Headers that speak of the way and not of the answer (encoding, cookies) are left out, `body` is decoded.
+    """
+
+    url: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came back for a request.
 
@@ -225,7 +237,7 @@ class Reply:
     invalid (the request, whoever asks) | broken (the server is in trouble, or was not reached: nothing is billed) |
     lost (sent, and no usable answer came: it may be billed, so `cost` is the dearest price).
     `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
-    (Unix seconds), `cost` in mills, `why` a sentence for people.
+    (Unix seconds), `cost` in mills, `why` a sentence for people. `received` is the answer as it came, where it is kept.
     """
 
     kind: str
@@ -237,6 +249,7 @@ class Reply:
     date: float | None = None
     limits: Sequence[Limit] = ()
     why: str = ""
+    received: Received | None = None
 
     @property
     def answer(self) -> Answer:

@@ -196,6 +196,7 @@ class SourceSection(Section):
     )
     policy: FilePath | None = Field(default=None, description="a price and limit table of your own")
     keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
+    keep_answers: bool = Field(default=False, description="keep every answer as it came, for web archives (WARC)")
     timeout: Annotated[float, Field(gt=0, le=3600)] = Field(default=30.0, description="seconds to wait for an answer")
 
     @model_validator(mode="after")

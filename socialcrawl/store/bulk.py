@@ -57,7 +57,10 @@ class Statement:
 
     def run(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Execute for every row; nothing for none."""
-        if rows:
+        if self.connection.dialect.name == "postgresql":
+            for row in rows:  # few; psycopg's own way for many says things on stderr when one of them fails
+                self.one(row)
+        elif rows:
             self.connection.exec_driver_sql(self.sql, [self._given(row) for row in rows])
 
     def _given(self, row: tuple[Any, ...]) -> Any:

@@ -92,6 +92,8 @@ class _Advisory:
 
     def release(self) -> None:
         """Let go; a connection that is gone has done so."""
+        if self.connection.closed:
+            return
         with suppress(DBAPIError), self.connection.begin():
             self.connection.execute(text("select pg_advisory_unlock(:key)"), {"key": self._whole()})
 

@@ -30,6 +30,7 @@ class Nodes:
         self._by_id: dict[str | None, int] = {}
         self._by_handle: dict[str, int] = {}
         self._nameless: set[int] = set()
+        self._looked_at = 200  # accounts at which a server's statistics are renewed
         self._insert = inserting(connection, account, NEW)
         self._profile = updating(connection, account, PROFILE, "node")
         self._claim = updating(connection, account, ("platform_id",), "node")
@@ -139,6 +140,14 @@ class Nodes:
             elif handle is not None:
                 self._by_handle[handle] = following
         self._insert.run(fresh)
+        if following >= self._looked_at:
+            self._look(following)
+
+    def _look(self, highest: int) -> None:
+        """Let a server see how full the table is: else it looks once a minute, and plans for an empty one till then."""
+        self._looked_at = 4 * highest
+        if self.connection.dialect.name == "postgresql":
+            self.connection.exec_driver_sql("analyze account")
 
     def _christen(self, whos: Sequence[Who]) -> None:
         """Give accounts that were known by id only the name that now came with it."""

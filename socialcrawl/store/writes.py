@@ -1,5 +1,6 @@
 """The statements that write, compiled once for a connection. They begin no transaction: `sql.py` does."""
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -9,12 +10,12 @@ import orjson
 from sqlalchemy import Connection, bindparam, update
 
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Reply, Request, Who, iso
+from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Received, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Statement, adding, inserting, renewing
 from socialcrawl.store.charges import Bill
-from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request
+from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request, response
 
 METRICS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views", "metrics_at")
 POST = (*PostRow._fields, "metrics_at", "fetched_at")
@@ -29,6 +30,7 @@ SETTLEMENT = (
     "arrived_at", "kind", "status", "posts", "cost", "cursor", "headers", "answer", "new_posts", "new_users",
     "post_ids", "nodes",
 )  # fmt: skip
+RESPONSE = ("request", "url", "headers", "body")
 UNBILLED = Bill(0)
 
 
@@ -49,6 +51,7 @@ class Writes:
         opened = update(request).where(
             request.c.campaign == bindparam("the_campaign"), request.c.n.between(bindparam("low"), bindparam("high"))
         )
+        self._response = adding(connection, response, RESPONSE)
         self._empty = Statement(connection, opened.values(answer=None), ("answer", "the_campaign", "low", "high"))
 
     def picks(self, batch: Batch) -> None:
@@ -71,6 +74,11 @@ class Writes:
         """Write what came back for a request: its bill, and its page with whom that speaks of (`answers.nodes`)."""
         post_ids = orjson.dumps([row.id for row in page.posts]).decode() if page and page.posts else None
         self._settle.one((*_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
+
+    def response(self, request_id: int, received: Received) -> None:
+        """Write an answer as it came."""
+        headers = orjson.dumps([list(pair) for pair in received.headers]).decode()
+        self._response.one((request_id, received.url, headers, zlib.compress(received.body)))
 
     def told(self, asked: Request, reply: Reply) -> None:
         """Write a request that was answered without being sent."""

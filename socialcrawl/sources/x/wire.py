@@ -12,12 +12,15 @@ import tweepy
 from urllib3.exceptions import HTTPError
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import Grant, Page, Reply, Request, Who
+from socialcrawl.model import Grant, Page, Received, Reply, Request, Who
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.x import classify, parse
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, TIMELINE
 from socialcrawl.sources.x.transport import Session
 from socialcrawl.sources.x.vocabulary import Vocabulary
+
+OF_THE_WAY = ("connection", "content-encoding", "content-length", "set-cookie", "transfer-encoding")
+NUL = b"\\u0000"
 
 
 def client(token: str | tuple[str, ...], base: str, timeout: tuple[float, float] = (10.0, 30.0)) -> tweepy.Client:
@@ -47,6 +50,7 @@ class XWire:
         count: occurrences of the topic in a text.
         now: the clock, for the instant of arrival.
         keep: whether each post's original JSON is kept.
+        whole: whether each answer is kept as it came.
     """
 
     clients: Mapping[str, tweepy.Client]
@@ -55,6 +59,7 @@ class XWire:
     count: Callable[[str], int]
     now: Callable[[], float]
     keep: bool = False
+    whole: bool = False
 
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
@@ -81,7 +86,9 @@ class XWire:
             date = at  # without the server's clock, the reset is read by ours
         kind, why = classify.kind(status, body, known, at if date is None else date)
         cost = {"ok": self.policy.fee(request.endpoint), "lost": request.most}.get(kind, 0)
-        return Reply(kind, at, cost=cost, status=status, date=date, limits=known, why=redacted(why)), body
+        came = _received(response) if self.whole else None
+        why = redacted(why)
+        return Reply(kind, at, cost=cost, status=status, date=date, limits=known, why=why, received=came), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows, cursor and cost."""
@@ -141,6 +148,13 @@ def _get(made: tweepy.Client, request: Request) -> requests.Response:
     return answer
 
 
+def _received(response: requests.Response) -> Received:
+    """The answer as it came, but for a token that it may repeat."""
+    headers = [(name, redacted(text)) for name, text in response.headers.items() if name.lower() not in OF_THE_WAY]
+    body = redacted(response.content.decode("latin-1")).encode("latin-1")
+    return Received(response.url, headers, body)
+
+
 def _lost(error: Exception) -> str:
     # requests says a time-out in the middle of a body in another way than one before it
     timed_out = isinstance(error, requests.Timeout) or "timed out" in str(error)
@@ -155,13 +169,25 @@ def _lost(error: Exception) -> str:
 def _decoded(content: bytes) -> Any:
     """The JSON of an answer; None if it is none. Half a character, which some texts hold, becomes a question mark."""
     try:
-        return orjson.loads(content)
+        body = orjson.loads(content)
     except orjson.JSONDecodeError:
         try:
             whole = json.dumps(json.loads(content), ensure_ascii=False, allow_nan=False)
-            return orjson.loads(whole.encode("utf-8", "replace"))
+            body = orjson.loads(whole.encode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return None
+    return _without_nul(body) if NUL in content else body
+
+
+def _without_nul(body: Any) -> Any:
+    """JSON whose texts have U+FFFD in place of the character 0, which PostgreSQL does not store."""
+    if isinstance(body, str):
+        return body.replace("\0", "\ufffd")
+    if isinstance(body, list):
+        return [_without_nul(part) for part in body]
+    if isinstance(body, dict):
+        return {_without_nul(key): _without_nul(value) for key, value in body.items()}
+    return body
 
 
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:

