@@ -7,12 +7,26 @@ a processor's cache: a crawl touches links at random places, and each place cost
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.links import (
+    NO_ROWS,
+    Additions,
+    Links,
+    Rows,
+    Weights,
+    check,
+    distinct,
+    grown,
+    repeats,
+    summed,
+    summed_all,
+)
 from socialcrawl.model import Node
+
+__all__ = ["COLUMNS", "DEPTH", "FAR", "LINKS", "NO_ROWS", "PLACES", "Graph", "Rows", "Weights"]
 
 COLUMNS = ("depth", "links", "n_sum", "n_max", "e_sum", "e_max", "ne_sum", "ne_max")
 """The features of a row: distance from the seeds, known in-links, then sum and max of w(u), w(e), w(u)*w(e)."""
@@ -22,12 +36,6 @@ DEPTH, LINKS = 0, 1
 SUMS, MAXIMA = slice(2, None, 2), slice(3, None, 2)  # of w(u), w(e), w(u)*w(e)
 FAR = np.inf
 CHUNK = 16_384
-
-Rows = NDArray[np.int64]
-Weights = NDArray[np.float64]
-T = TypeVar("T", bound=np.generic)
-NO_ROWS: Rows = np.empty(0, np.int64)
-NO_WEIGHTS: Weights = np.empty(0, np.float64)
 
 
 class Graph:
@@ -42,17 +50,18 @@ class Graph:
         self._features = np.zeros((1024, len(COLUMNS)))
         self._open = np.zeros(1024, bool)  # in the frontier
         self._fetched = np.zeros(1024, bool)
-        self._out: dict[int, tuple[Rows, Weights]] = {}
+        self._out = Links()
         self._value = np.zeros(1024)
         self._merged = False  # two nodes may share a row
         self._changed: list[Rows] = []
+        self._all_changed = False
         self._more, self._most = _blanks(1024)
 
     def reserve(self, size: int) -> None:
         """Make room for `size` nodes, numbered 0 .. size - 1, where it is known that there can be so many."""
         self._reserve(size)
         if size > len(self._next_of):
-            self._next_of = _grown(self._next_of, size)
+            self._next_of = grown(self._next_of, size)
 
     def frontier(self) -> Rows:
         """Rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
@@ -113,11 +122,11 @@ class Graph:
 
     def out(self, row: int) -> tuple[Rows, Weights]:
         """The known links of a row: the rows it points to, without itself, and the weights; none if not fetched."""
-        return self._out.get(row, (NO_ROWS, NO_WEIGHTS))
+        return self._out.of(row)
 
     def fetched(self) -> Rows:
         """Rows of the fetched nodes, in the order in which they were added."""
-        return np.fromiter(self._out, np.int64, len(self._out))
+        return self._out.added()
 
     def is_open(self, rows: Rows) -> NDArray[np.bool_]:
         """Whether each of `rows` is in the frontier."""
@@ -126,6 +135,9 @@ class Graph:
     def changes(self) -> Rows:
         """Rows whose features, or whose place in the frontier, changed since this was last asked; some repeatedly."""
         changed, self._changed = self._changed, []
+        if self._all_changed:
+            self._all_changed = False
+            return np.arange(self.size)
         return np.concatenate(changed) if changed else NO_ROWS
 
     def seed(self, node: Node) -> None:
@@ -146,17 +158,40 @@ class Graph:
         """
         if len((itself := targets == node).nonzero()[0]):  # faster than any() on so few
             targets, alpha = targets[~itself], alpha[~itself]
-        _check(node, value, targets, alpha)
+        check(node, value, targets, alpha)
         row = self._known(node)
         self._close(row)
         self._fetched[row] = True
         self._value[row] = value
         rows = self._discover(targets)
         if self._merged:
-            rows, alpha = _summed(rows, alpha)
-        self._out[row] = rows, alpha
+            rows, alpha = summed(rows, alpha)
+        self._out.put(row, rows, alpha)
         self._reach(row, rows, value, alpha)
         return row
+
+    def extend(self, more: Additions) -> Rows | None:
+        """The rows of many nodes, after they were added, or dropped, one after the other: bit for bit as `add` does it.
+
+        None, and nothing has changed, where one of them has to be looked at by itself: it was added before, or `add`
+        would refuse it.
+        """
+        more = more.proper()
+        if not more.sensible() or self._again(more):
+            return None
+        unknown = np.insert(more.targets, more.offsets[:-1], more.nodes)
+        unknown = unknown[self._rows_of(unknown) < 0]
+        self._discover(unknown[np.sort(np.unique(unknown, return_index=True)[1])])
+        rows, ends, alpha, sources = self._rows_of(more.nodes), self._rows_of(more.targets), more.alpha, more.sources
+        if self._merged:
+            sources, ends, alpha = summed_all(sources, ends, alpha)
+        self._close_all(rows)
+        self._features[rows[more.root], DEPTH] = 0.0
+        self._add_up(ends, more.value[sources], alpha)
+        self._keep(more, rows, sources, ends, alpha)
+        self._come_closer(rows[sources], ends)
+        self._changed, self._all_changed = [], True
+        return rows
 
     def drop(self, node: Node) -> None:
         """Close a node that cannot be fetched: it leaves the frontier and brings no links."""
@@ -207,6 +242,41 @@ class Graph:
         if len(closer := closer[self._fetched[closer]]):
             self._hand_on(closer.tolist())
 
+    def _again(self, more: Additions) -> bool:
+        """Whether a node of `more` was fetched before, or is fetched twice."""
+        rows = self._rows_of(more.nodes[more.fetched])
+        known = rows[rows >= 0]
+        names = np.concatenate([known, self.size + more.nodes[more.fetched][rows < 0]])
+        return bool(self._fetched[known].any()) or repeats(names)
+
+    def _keep(self, more: Additions, rows: Rows, sources: Rows, ends: Rows, alpha: Weights) -> None:
+        """Note who is fetched now, with value and links."""
+        fetched = rows[more.fetched]
+        self._fetched[fetched] = True
+        self._value[fetched] = more.value[more.fetched]
+        counts = np.bincount(sources, minlength=len(rows))[more.fetched]
+        self._out.put_all(fetched, np.concatenate([[0], np.cumsum(counts)]), ends, alpha)
+
+    def _add_up(self, rows: Rows, value: Weights, alpha: Weights) -> None:
+        """Add links to the features of `rows`: `at` goes through them one after the other."""
+        np.add.at(self._features[:, LINKS], rows, 1.0)
+        for place, weight in zip(range(2, len(COLUMNS), 2), (value, alpha, alpha * value), strict=True):
+            np.add.at(self._features[:, place], rows, weight)
+            np.maximum.at(self._features[:, place + 1], rows, weight)
+
+    def _come_closer(self, sources: Rows, ends: Rows) -> None:
+        """Hand on distances along these links, and through fetched nodes, until nothing changes.
+
+        Distances only shrink, to the shortest paths, so that the order does not matter.
+        """
+        depth = self._features[:, DEPTH]
+        while len(sources):
+            far = depth[sources] + 1.0
+            closer = (far < depth[ends]).nonzero()[0]
+            np.minimum.at(depth, ends[closer], far[closer])
+            changed = distinct(ends[closer])
+            sources, ends = self._out.of_all(changed[self._fetched[changed]])
+
     def _relax(self, row: int) -> None:
         """Hand on the distance of `row`, through fetched nodes too when a shorter path has appeared."""
         self._touch(row)
@@ -221,6 +291,12 @@ class Graph:
             self._changed.append(closer)
             queue.extend(closer[self._fetched[closer]].tolist())
 
+    def _rows_of(self, nodes: NDArray[np.int64]) -> Rows:
+        """The rows of `nodes`; -1 for the unknown."""
+        if len(nodes) and (highest := int(nodes.max())) >= len(self._next_of):
+            self._next_of = grown(self._next_of, highest + 1)
+        return np.subtract(self._next_of[nodes], 1, dtype=np.int64)
+
     def _known(self, node: Node) -> int:
         if node < len(self._next_of) and (row := self.row(node)) >= 0:
             return row
@@ -230,9 +306,7 @@ class Graph:
         """The rows of `nodes`; unknown ones get the next rows, in order, and enter the frontier."""
         if not len(nodes):
             return np.empty(0, np.int64)
-        if (highest := int(np.maximum.reduce(nodes))) >= len(self._next_of):
-            self._next_of = _grown(self._next_of, highest + 1)
-        rows = np.subtract(self._next_of[nodes], 1, dtype=np.int64)
+        rows = self._rows_of(nodes)
         if len(new := (rows < 0).nonzero()[0]):
             self._reserve(self.size + len(new))
             fresh = np.arange(self.size, self.size + len(new))
@@ -252,17 +326,22 @@ class Graph:
         self._open[row] = False
         self._touch(row)
 
+    def _close_all(self, rows: Rows) -> None:
+        closed = distinct(rows)
+        self.left -= int(np.count_nonzero(self._open[closed]))
+        self._open[closed] = False
+
     def _touch(self, row: int) -> None:
         """Note that one row has changed."""
         self._changed.append(np.array([row], np.int64))
 
     def _reserve(self, size: int) -> None:
         if size > len(self._node):
-            self._node = _grown(self._node, size)
-            self._open = _grown(self._open, size)
-            self._fetched = _grown(self._fetched, size)
-            self._value = _grown(self._value, size)
-            self._features = _grown(self._features, size)
+            self._node = grown(self._node, size)
+            self._open = grown(self._open, size)
+            self._fetched = grown(self._fetched, size)
+            self._value = grown(self._value, size)
+            self._features = grown(self._features, size)
 
 
 def _blanks(size: int) -> tuple[Weights, Weights]:
@@ -270,29 +349,3 @@ def _blanks(size: int) -> tuple[Weights, Weights]:
     more, most = np.zeros((size, len(COLUMNS))), np.full((size, len(COLUMNS)), -np.inf)
     more[:, LINKS] = 1.0
     return more, most
-
-
-def _grown(old: NDArray[T], size: int) -> NDArray[T]:
-    """A longer copy; zeros take no memory until they are used, so that generosity costs nothing."""
-    new = np.zeros((max(size, 4 * len(old)), *old.shape[1:]), old.dtype)
-    new[: len(old)] = old
-    return new
-
-
-def _check(node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) -> None:
-    """Complain of what no graph can have."""
-    lowest, highest = (np.minimum.reduce(alpha), np.maximum.reduce(alpha)) if len(alpha) else (0.0, 0.0)
-    if not (0 <= value < np.inf and lowest >= 0 and highest < np.inf):  # also refuses NaN
-        raise ValueError(f"node {node}: values and weights are finite and not negative")
-    ordered = targets.copy()
-    ordered.sort()
-    if len((ordered[1:] == ordered[:-1]).nonzero()[0]):
-        raise ValueError(f"node {node}: a link is given once, with its total weight")
-
-
-def _summed(rows: Rows, alpha: Weights) -> tuple[Rows, Weights]:
-    """Each row once, in order of first appearance, with its total weight."""
-    total: dict[int, float] = {}
-    for row, weight in zip(rows.tolist(), alpha.tolist(), strict=True):
-        total[row] = total.get(row, 0.0) + weight
-    return np.array(list(total), np.int64), np.array(list(total.values()), np.float64)

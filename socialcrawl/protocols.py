@@ -3,8 +3,12 @@
 The pure part decides and learns; it never waits, reads or writes. The doors act.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from socialcrawl.model import Grant, Node, Outcome, Pick, Reply, Request, Stop, Wait, Who
 
@@ -18,7 +22,91 @@ Ledger = Iterable[tuple[Grant, Reply | None]]
 """Every request ever reserved, oldest first; None: never settled, counts as spent."""
 
 History = Iterable[tuple[Batch, Sequence[Outcome]]]
-"""Finished batches in order of n."""
+"""Finished batches in order of n. One that is also Columnar is read much faster."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """m picks with their outcomes, in order of n, as columns; they begin and end with whole batches.
+
+    Attributes:
+        n: int64[m].
+        batch: int64[m], the n of the first pick of the batch.
+        node: int64[m].
+        act: str[m].
+        value: float64[m].
+        missing: str[m], why, or "" where nothing is missing.
+        offsets: int64[m + 1]; the links of pick i are places `offsets[i]` to `offsets[i + 1]`.
+        targets: int64, the nodes that the links go to.
+        alpha: float64, the weights of the links.
+        x: float64[m, columns], the features as picked, NaN where a pick has none; None: they were not asked for.
+        score: float64[m], at: float64[m] (Unix seconds), posts: int64[m], occurrences: int64[m]; None likewise.
+    """
+
+    n: NDArray[np.int64]
+    batch: NDArray[np.int64]
+    node: NDArray[np.int64]
+    act: NDArray[np.str_]
+    value: NDArray[np.float64]
+    missing: NDArray[np.str_]
+    offsets: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    alpha: NDArray[np.float64]
+    x: NDArray[np.float64] | None = None
+    score: NDArray[np.float64] | None = None
+    at: NDArray[np.float64] | None = None
+    posts: NDArray[np.int64] | None = None
+    occurrences: NDArray[np.int64] | None = None
+
+    def pick(self, i: int) -> Pick:
+        """Pick number i of these, without what was not asked for."""
+        x: tuple[float, ...] = () if self.x is None else tuple(self.x[i].tolist())
+        given = x if not x or x[-1] == x[-1] else ()
+        return Pick(int(self.n[i]), Node(int(self.node[i])), str(self.act[i]), _at(self.score, i, 0.0), given)
+
+    def outcome(self, i: int) -> Outcome:
+        """What pick number i of these found."""
+        links = slice(self.offsets[i], self.offsets[i + 1])
+        return Outcome(
+            int(self.n[i]),
+            Node(int(self.node[i])),
+            _at(self.at, i, 0.0),
+            float(self.value[i]),
+            self.targets[links].copy(),  # so that one outcome does not keep the links of all
+            self.alpha[links].copy(),
+            str(self.missing[i]) or None,
+            _at(self.posts, i, 0),
+            _at(self.occurrences, i, 0),
+        )
+
+    def ends(self) -> NDArray[np.int64]:
+        """The place of the last pick of each batch."""
+        return np.flatnonzero(np.append(self.batch[1:] != self.batch[:-1], True)[: len(self.n)])
+
+    def batches(self) -> Iterator[tuple[Batch, list[Outcome]]]:
+        """The same, batch by batch."""
+        begin = 0
+        for end in (self.ends() + 1).tolist():
+            places = range(begin, end)
+            yield tuple(self.pick(i) for i in places), [self.outcome(i) for i in places]
+            begin = end
+
+
+def _at(column: NDArray[Any] | None, i: int, otherwise: Any) -> Any:
+    return otherwise if column is None else column[i].item()
+
+
+@runtime_checkable
+class Columnar(Protocol):
+    """A history that can also be read as columns."""
+
+    def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
+        """All of it, some ten thousand picks at a time.
+
+        Args:
+            features: whether the features as picked are wanted.
+            rest: whether scores, times and counts are.
+        """
 
 
 class Crawl(Protocol):

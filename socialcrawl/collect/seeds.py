@@ -28,6 +28,7 @@ class Seeds:
         self.most = most
         self.found = 0
         self.ready: list[Node] = []
+        self.brought: set[Node] = set()  # accounts whose posts came from a file: they are not asked again
         self.asked: dict[Node, None] = {}
         self.missing: dict[Node, str] = {}
         self.failures: dict[Node, int] = {}
@@ -55,13 +56,18 @@ class Seeds:
             self._take_authors([Node(int(node)) for node in outcome.targets])
             return
         node = pick.node
+        if outcome.missing == "forgotten":  # it may have gone out of line long ago: nobody else is meant
+            if node in self.unresolved:
+                self.unresolved.remove(node)
+            self.missing[node] = outcome.missing
+            return
         if outcome.missing and outcome.missing.startswith(SAME):
             node = Node(int(outcome.missing.removeprefix(SAME)))
         self._resolved(pick.node, node)
         if node == pick.node and outcome.missing:
             self.missing[node] = outcome.missing
             return
-        if node not in self.ready and node not in self.asked:
+        if node not in self.ready and node not in self.asked and node not in self.brought:
             self.ready.append(node)
 
     @property
@@ -78,6 +84,13 @@ class Seeds:
         if node in self.ready:
             self.ready.remove(node)
         self.asked[node] = None
+
+    def bring(self, node: Node) -> None:
+        """Take an account out of the line whose posts came from a file."""
+        self.brought.add(node)
+        for line in (self.unresolved, self.ready):
+            if node in line:
+                line.remove(node)
 
     def retry(self, node: Node) -> bool:
         """Put a seed that failed for a while back in line; False if `node` is no seed."""
@@ -116,6 +129,6 @@ class Seeds:
         for node in nodes:
             if self.most is not None and self.found >= self.most:
                 return
-            if node not in self.unresolved and node not in self.ready:
+            if node not in self.unresolved and node not in self.ready and node not in self.brought:
                 (self.unresolved if self.look_up else self.ready).append(node)
                 self.found += 1

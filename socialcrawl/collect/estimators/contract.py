@@ -72,6 +72,10 @@ class Estimator(Protocol):
         """Take in that the node in `row` has been fetched, just after its links were added."""
         return
 
+    def one_by_one(self) -> bool:
+        """Whether `grown` has to be told of every node at its moment, so that a history cannot be taken in at once."""
+        return type(self).grown is not Estimator.grown
+
     def learn(self, x: Floats, y: Floats) -> None:
         """Take in fetched nodes: features as picked, shape (m, len(COLUMNS)), and true values, shape (m,).
 

@@ -31,6 +31,10 @@ class Hybrid(Estimator):
         self.start.grown(graph, row)
         self.then.grown(graph, row)
 
+    def one_by_one(self) -> bool:
+        """Whether one of them has to be told of every node at its moment."""
+        return self.start.one_by_one() or self.then.one_by_one()
+
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         """Teach both."""
         self.start.learn(x, y)

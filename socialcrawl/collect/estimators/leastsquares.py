@@ -5,15 +5,25 @@ additions would show; kept as integers (every feature times 2**200) they are exa
 by one. A refit of three features costs some 30 microseconds, whatever the number of rows.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 SCALE = 2.0**200  # floats of at least 2**-147 (some 1e-44) are kept exactly; what is smaller is cut at 2**-200
 UNIT = 2**200
+BITS = 200
+LARGEST = 2.0**800  # floats above are not cut into limbs
 REGULAR = 10**12  # a determinant above 1/REGULAR of trace**width leaves no eigenvalue below TOLERANCE**2 of the largest
 TOLERANCE = 1e-6  # singular values below this share of the largest are zero: `tol` of scikit-learn >= 1.9
 THREE = 3  # the features of the paper: their determinants are written out
 NOISE = 10**26  # columns that vary by less than 1e-13 of their size are constant: the rest is rounding
+
+
+FEW = 32  # rows that are added as fast one by one
+LIMB = 18  # bits: 2 * LIMB and the bits of TOGETHER make less than 53
+TOGETHER = 2**16
+LIMBS = 8
 
 
 class Moments:
@@ -27,6 +37,37 @@ class Moments:
 
     def add(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         """Take in rows: `x` of shape (m, width), `y` of shape (m,); finite numbers."""
+        if len(y) > FEW:
+            rows = np.concatenate([x, y[:, None]], axis=1)
+            for begin in range(0, len(rows), TOGETHER):
+                self._add_all(rows[begin : begin + TOGETHER])
+            return
+        self._add_each(x, y)
+
+    def _add_all(self, rows: NDArray[np.float64]) -> None:
+        """Take in up to TOGETHER rows of features and value.
+
+        Numbers are cut into limbs of LIMB bits, which products of matrices add up exactly: a sum of TOGETHER products
+        of two limbs is an integer below 2**53. Where numbers are too far apart for that, they are added one by one.
+        """
+        limbs, units = _limbs(rows)
+        if not units:
+            self._add_each(rows[:, :-1], rows[:, -1])
+            return
+        sums: list[list[int]] = limbs.sum(axis=1).astype(np.int64).tolist()
+        self.rows += len(rows)
+        self.first = [
+            total + sum(int(limb[i]) << unit for limb, unit in zip(sums, units, strict=True))
+            for i, total in enumerate(self.first)
+        ]
+        for a, first in zip(units, limbs, strict=True):
+            for b, second in zip(units, limbs, strict=True):
+                products = (first[:, : self.width].T @ second).astype(np.int64).tolist()
+                for i, line in enumerate(self.second):
+                    for j in range(i, self.width + 1):
+                        line[j] += products[i][j] << (a + b)
+
+    def _add_each(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         for features, value in zip(x.tolist(), y.tolist(), strict=True):
             values = [int(part * SCALE) for part in (*features, value)]
             self.rows += 1
@@ -63,6 +104,26 @@ class Moments:
             for j in range(i, width):
                 gram[i][j] = gram[j][i] = n * self.second[i][j] - first[i] * first[j]
         return gram, [n * self.second[i][width] - first[i] * first[width] for i in range(width)]
+
+
+def _limbs(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
+    """Integers below 2**LIMB, shape (limbs, *rows.shape), and their units: limb k counts 2**(units[k]) / SCALE.
+
+    Their sum is `rows`, exactly; no units, where LIMBS limbs do not reach, or there is more to it than SCALE keeps.
+    """
+    limbs: list[NDArray[np.float64]] = []
+    units: list[int] = []
+    left, largest = rows.copy(), float(np.abs(rows).max(initial=0.0))
+    unit = math.frexp(largest)[1] + BITS if largest < LARGEST else 0
+    while left.any():
+        unit -= LIMB
+        if unit < 0 or len(limbs) == LIMBS:
+            return np.empty(0), []
+        size = 2.0 ** (unit - BITS)
+        limbs.append(np.trunc(left / size))
+        left -= limbs[-1] * size
+        units.append(unit)
+    return (np.stack(limbs), units) if limbs else (np.zeros((1, *rows.shape)), [0])
 
 
 def _without(

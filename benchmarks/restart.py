@@ -1,0 +1,131 @@
+"""Time and memory from a database with a million fetched users to the next choice, in a fresh process."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from benchmarks.figure import Figure
+from socialcrawl.graph import COLUMNS
+from socialcrawl.store.campaigns import campaign
+from socialcrawl.store.database import connect
+
+TITLE = "Restart on SQLite: 1,000,000 fetched users and 10,000,000 mention links, whole process, cold database"
+USERS, LINKS, SEEDS, NODES = 1_000_000, 10_000_000, 50, 3_000_000
+ESTIMATORS = ("nh-ne-sum", "hybrid-sum")
+PIECE = 20_000
+SCRIPT = """
+import json, resource, sys
+from pathlib import Path
+from socialcrawl.collect.crawl import Collect
+from socialcrawl.collect.estimators import named
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.store.database import connect
+from socialcrawl.store.sql import SqlStore
+
+store = SqlStore(connect(Path(sys.argv[1])), 1, "x")
+crawl = Collect(Seeds(), named(sys.argv[2], seed=1), None)
+crawl.fold(store.history())
+(pick,) = crawl.choose(1, 0.0)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({"peak": peak, "known": crawl.graph.size, "left": crawl.graph.left, "n": pick.n}))
+"""
+
+
+def measure() -> list[Figure]:
+    """Wall seconds of a process that opens the database, folds its history and chooses, and its peak memory."""
+    figures = []
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "restart.db"
+        links = generate(path)
+        for estimator in ESTIMATORS:
+            _cool(path)
+            begin = time.perf_counter()
+            command = [sys.executable, "-c", SCRIPT, str(path), estimator]
+            done = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+            seconds = time.perf_counter() - begin
+            assert done["n"] == USERS, done
+            figures.append(Figure(f"{estimator}: ready, the next node chosen", f"{seconds:.1f} s", "under 15 s"))
+            figures.append(Figure(f"{estimator}: peak memory", f"{done['peak'] / 1024**2:.2f} GB", "under 1.5 GB"))
+        known = (
+            f"{links / 1e6:.1f} M links, {done['known'] / 1e6:.1f} M accounts, {done['left'] / 1e6:.1f} M of them open"
+        )
+        return [*figures, Figure("read", f"{known}; {path.stat().st_size / 1e6:.0f} MB")]
+
+
+def generate(path: Path, users: int = USERS, links: int = LINKS, nodes: int = NODES) -> int:
+    """The number of links of a finished campaign written to a new database at `path`.
+
+    Accounts are asked in the order of their numbers, out-degrees are geometric, in-degrees heavy-tailed (the square of
+    a uniform number), one in twenty is missing. Everybody but the seeds is known before being asked.
+    """
+    connection = connect(path)
+    campaign(connection, {"name": "restart", "seed": 1, "source": {"platform": "x"}}, {}, 0.0)
+    connection.close()
+    connection.engine.dispose()
+    rng, written = np.random.default_rng(1), 0
+    raw = sqlite3.connect(path)
+    raw.execute("pragma synchronous = off")
+    for first in range(0, users, PIECE):
+        n = np.arange(first, min(first + PIECE, users))
+        missing = (rng.random(len(n)) < 0.05) & (n >= SEEDS)
+        hits = np.where(missing, 0, rng.geometric(0.3, len(n)) - 1)
+        raw.executemany("insert into pick values (1, ?, ?, ?, ?, ?, ?)", _picks(n, rng))
+        raw.executemany("insert into outcome values (1, ?, ?, ?, ?, ?, ?, ?)", _outcomes(n, hits, missing))
+        rows = _links(n[~missing], rng, links / users / 0.95, nodes)
+        raw.executemany("insert into link values (1, ?, ?, ?, ?)", rows)
+        written += len(rows)
+        raw.commit()
+    raw.close()
+    return written
+
+
+def _worth(hits: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.where(hits > 0, 1.0 + np.log(np.maximum(hits, 1)), 0.0)
+
+
+def _picks(n: NDArray[np.int64], rng: np.random.Generator) -> Iterator[tuple[object, ...]]:
+    features = np.cumsum(_worth(rng.geometric(0.2, (len(n), len(COLUMNS)))), axis=1)
+    features[:, :2] = rng.geometric(0.4, (len(n), 2))
+    for number, x in zip(n.tolist(), features.tolist(), strict=True):
+        seed = number < SEEDS
+        text = None if seed else orjson.dumps(dict(zip(COLUMNS, x, strict=True))).decode()
+        yield number, number, number, "seed" if seed else "expand", 0.0 if seed else x[-2], text
+
+
+def _outcomes(
+    n: NDArray[np.int64], hits: NDArray[np.int64], missing: NDArray[np.bool_]
+) -> Iterator[tuple[object, ...]]:
+    values = zip(n.tolist(), hits.tolist(), _worth(hits).tolist(), missing.tolist(), strict=True)
+    for number, found, value, gone in values:
+        posts = 0 if gone else 200
+        yield number, number, "2026-01-31T12:00:00.123456Z", value, found, posts, "suspended" if gone else None
+
+
+def _links(n: NDArray[np.int64], rng: np.random.Generator, mean: float, nodes: int) -> list[tuple[object, ...]]:
+    """Links of the users `n`: one to the user after next, that all are known in time, the others drawn."""
+    source = np.repeat(n, rng.geometric(1.0 / mean, len(n)))
+    target = (nodes * rng.random(len(source)) ** 2).astype(np.int64)
+    target[np.flatnonzero(np.append(True, source[1:] != source[:-1]))] = n + SEEDS
+    key = np.unique(source * nodes + target, return_index=True)[1]
+    key.sort()
+    source, target = source[key], target[key]
+    position = np.arange(len(source)) - np.searchsorted(source, source)
+    alpha = _worth(rng.geometric(0.5, len(source)) - 1)
+    return list(zip(source.tolist(), position.tolist(), target.tolist(), alpha.tolist(), strict=True))
+
+
+def _cool(path: Path) -> None:
+    """Have the system forget what it keeps of the file in memory, as far as it listens."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

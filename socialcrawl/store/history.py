@@ -1,0 +1,140 @@
+"""What a campaign did, read back: as values one after the other, or in bulk as columns.
+
+A million picks with ten million links are read at some microsecond a row: rows come from the driver's own cursor, as
+plain tuples, and become arrays before the next ones are asked for.
+"""
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, cast, literal, select
+
+from socialcrawl.graph import COLUMNS
+from socialcrawl.model import Outcome, unix
+from socialcrawl.protocols import Batch, Columns
+from socialcrawl.store.tables import link, outcome, pick
+
+CHUNK = 32_768  # picks that are read together, with their links
+BITS = 40
+NODES = 2**BITS  # more than any database has
+LINK = np.dtype([("key", np.int64), ("alpha", np.float64)])
+LEAN = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, outcome.c.value, outcome.c.missing)
+REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences)
+
+
+class Finished:
+    """The finished batches of a campaign; see `protocols.Columnar`.
+
+    Args:
+        connection: to the database.
+        campaign: campaign.id.
+        transaction: what every reading is done in.
+    """
+
+    def __init__(
+        self, connection: Connection, campaign: int, transaction: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self.connection, self.campaign, self.transaction = connection, campaign, transaction
+
+    def __iter__(self) -> Iterator[tuple[Batch, list[Outcome]]]:
+        for columns in self.columns():
+            yield from columns.batches()
+
+    def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
+        """See `protocols.Columnar.columns`."""
+        wanted = [*LEAN, *((pick.c.features,) if features else ()), *(REST if rest else ())]
+        many, last = CHUNK, -1
+        with self.transaction():
+            while rows := self._picks(wanted, last, many):
+                whole = rows if len(rows) < many else _whole(rows)
+                if not whole:
+                    many *= 2  # a batch of more than a chunk
+                    continue
+                columns = self._columns(whole, features=features, rest=rest)
+                many, last = CHUNK, whole[-1][0]
+                del rows, whole  # a chunk in memory is enough
+                yield columns
+
+    def _picks(self, wanted: Sequence[ColumnElement[Any]], last: int, many: int) -> list[tuple[Any, ...]]:
+        both = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
+        after = select(*wanted).join_from(outcome, pick, both)
+        after = after.where(outcome.c.campaign == self.campaign, outcome.c.n > last)
+        with _uncollected(), _driven(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+    def _columns(self, rows: list[tuple[Any, ...]], *, features: bool, rest: bool) -> Columns:
+        n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
+        targets = self._links(n[0], n[-1])
+        numbers = np.array(n, np.int64)
+        score, at, posts, occurrences = more[-4:] if rest else (None, None, None, None)
+        return Columns(
+            numbers,
+            np.array(batch, np.int64),
+            np.array(node, np.int64),
+            np.array(act),
+            np.array(value, np.float64),
+            np.array([why or "" for why in missing]),
+            np.searchsorted((targets["key"] >> BITS) + n[0], np.append(numbers, n[-1] + 1)),
+            targets["key"] & (NODES - 1),
+            targets["alpha"].copy(),
+            _features(more[0]) if features else None,
+            np.array(score, np.float64) if score else None,
+            np.array([unix(instant) for instant in at]) if at else None,
+            np.array(posts, np.int64) if posts else None,
+            np.array(occurrences, np.int64) if occurrences else None,
+        )
+
+    def _links(self, first: int, last: int) -> NDArray[Any]:
+        """The links of picks `first` to `last`, in order; `key` is (n - first) * NODES + node: one number is faster."""
+        key = (link.c.n - literal(first, BigInteger)) * cast(literal(NODES, BigInteger), BigInteger) + link.c.node
+        some = select(key, link.c.alpha).where(link.c.campaign == self.campaign, link.c.n.between(first, last))
+        with _driven(self.connection, some.order_by(link.c.n, link.c.position)) as cursor:
+            links: NDArray[Any] = np.fromiter(cursor, LINK)
+        return links
+
+
+@contextmanager
+def _driven(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
+    """The driver's own cursor with the rows of a statement: as SQLAlchemy's they would take twice as long."""
+    with connection.execute(statement) as result:
+        yield result.cursor
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection: among a hundred thousand rows there is no circle to be found."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """All but the last batch, which may have more picks."""
+    end = len(rows)
+    while end and rows[end - 1][1] == rows[-1][1]:
+        end -= 1
+    return rows[:end]
+
+
+def _features(texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """The features as picked, from the JSON of table `pick`, a row a pick; NaN where there are none."""
+    x = np.full((len(texts), len(COLUMNS)), np.nan)
+    places = np.array([i for i, text in enumerate(texts) if text], np.int64)
+    with _uncollected():
+        lines = map(itemgetter(*COLUMNS), orjson.loads("[" + ",".join(filter(None, texts)) + "]"))
+        numbers = np.fromiter(chain.from_iterable(lines), np.float64, len(places) * len(COLUMNS))
+    numbers[np.isnan(numbers)] = np.inf  # JSON has no infinity, numpy reads null as NaN
+    x[places] = numbers.reshape(len(places), len(COLUMNS))
+    return x

@@ -1,0 +1,381 @@
+"""A history folded at once is the one absorbed pick by pick: the whole state, bit for bit, and what is picked next."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from storing import AT, a_store, reopened
+
+from socialcrawl.collect import folding
+from socialcrawl.collect.crawl import Collect
+from socialcrawl.collect.estimators import named
+from socialcrawl.collect.estimators.leastsquares import Moments
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.graph import COLUMNS, Graph
+from socialcrawl.links import Additions
+from socialcrawl.model import Node, Outcome, Pick, Stop
+from socialcrawl.relevance import worth
+from socialcrawl.store import history as stored
+
+NAMES = (
+    "bfs", "nh-ne-sum", "nh-e-max", "nh-n-avg", "lnh-sum", "hybrid-sum", "lnh-wide", "opic", "random",
+)  # fmt: skip
+NODES = 14
+ACTS = ("expand", "expand", "expand", "expand", "import", "seed", "resolve", "search")
+MISSING = (*[None] * 6, "temporary", "temporary", "deleted", "forgotten", "protected", "same-as")
+
+
+def crawl(name):
+    line = Seeds([Node(-1), Node(-2)], [Node(0), Node(5), Node(9)], 4)
+    return Collect(line, named(name, seed=3, switch_after=6), None)
+
+
+@st.composite
+def events(draw, acts=ACTS, missing=MISSING, nodes=NODES, most=45):
+    """A history that no crawl would make: (act, node, missing, occurrences, links, whether a batch ends here)."""
+    node = st.integers(0, nodes - 1)
+    links = st.dictionaries(node, st.integers(0, 5), max_size=6)
+    whys = st.sampled_from(missing)
+    one = st.tuples(st.sampled_from(acts), node, whys, node, st.integers(0, 9), links, st.booleans())
+    return draw(st.lists(one, min_size=1, max_size=most))
+
+
+def history_of(made, past=7):
+    """Batches with outcomes; features as picked are any numbers, as nothing else may be learned from."""
+    history, batch, outcomes = [], [], []
+    for n, (act, node, why, other, hits, links, last) in enumerate(made):
+        asked = Node(-1 - node % 2 if act == "search" else node)
+        x = tuple(float(worth(n * (place + 1) % 11)) / 3.0 for place in range(len(COLUMNS)))
+        batch.append(Pick(n, asked, act, 0.0, () if act != "expand" else (np.inf, *x[1:]) if n % past == 0 else x))
+        missing = f"same-as:{other}" if why == "same-as" else why
+        found = not missing or act == "search"
+        targets = np.array(list(links) if found else [], np.int64)
+        alpha = np.array([worth(x) for x in links.values()] if found else [], np.float64)
+        value = worth(hits) if missing is None else 0.0
+        outcomes.append(Outcome(n, asked, AT, value, targets, alpha, missing, 2, hits))
+        if last or n == len(made) - 1:
+            history.append((tuple(batch), outcomes))
+            batch, outcomes = [], []
+    return history
+
+
+def absorbed(name, history):
+    by = crawl(name)
+    for batch, outcomes in history:
+        by.absorb(batch, outcomes)
+    return by
+
+
+def bits(array):
+    return array.dtype, array.tobytes()
+
+
+def state(by):
+    """Everything that a crawl has learned."""
+    graph, size = by.graph, by.graph.size
+    rows = np.arange(size)
+    out = [tuple(bits(part) for part in graph.out(row)) for row in range(size)]
+    seen = (graph.size, graph.left, graph.fetched().tolist(), graph.frontier().tolist(), graph.nodes().tolist(), out)
+    told = [[(a.hex()) for a in graph.features(row)] for row in range(size)]
+    line = (by.seeds.queries, by.seeds.unresolved, by.seeds.ready, by.seeds.asked, by.seeds.missing, by.seeds.failures)
+    own = (by.picks, by.taken, by.relevance.hex(), by.seed_relevance.hex(), by.imported, by.failures)
+    scores = bits(by.estimator.score(graph, graph.frontier(), by.taken))
+    learner = getattr(by.estimator, "then", by.estimator)
+    sums = (learner.moments.rows, learner.moments.first, learner.moments.second) if by.learns else None
+    cash = bits(by.estimator.accounts.of(rows)) if hasattr(by.estimator, "accounts") else None
+    names = [graph.row(Node(node)) for node in range(NODES) if node < len(graph._next_of)]
+    resting = list(by.resting.items())
+    return seen, told, line, own, resting, scores, sums, cash, names, bits(graph.value(rows))
+
+
+def following(by, picks=20):
+    """The next choices, each answered in the same way."""
+    chosen = []
+    while len(chosen) < picks and not isinstance(batch := by.choose(2, 0.0), Stop):
+        chosen += [(pick.n, pick.node, pick.act, pick.score.hex(), pick.x) for pick in batch]
+        targets = [np.array([(pick.node * 5 + 3) % 40 + 40, (pick.node * 3 + 1) % 40], np.int64) for pick in batch]
+        found = zip(batch, targets, strict=True)
+        by.absorb(batch, [Outcome(p.n, p.node, 0.0, worth(p.n % 4), t, np.array([1.0, 2.5])) for p, t in found])
+    return chosen, batch if isinstance(batch, Stop) else None
+
+
+def sensible(name, history):
+    """Whether the history can be absorbed at all: links to one node under two names may not be, nor seeds of nobody."""
+    try:
+        return absorbed(name, history)
+    except (ValueError, IndexError):
+        return None
+
+
+@contextmanager
+def chunks_of(picks, few=0):
+    """Read and fold a few picks at a time, and nothing one by one for want of others."""
+    before = folding.CHUNK, stored.CHUNK, folding.FEW
+    folding.CHUNK = stored.CHUNK = picks
+    folding.FEW = few
+    try:
+        yield
+    finally:
+        folding.CHUNK, stored.CHUNK, folding.FEW = before
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=60)
+@given(events(), st.sampled_from([3, 10, 1000]))
+def test_a_history_folded_at_once_is_the_one_absorbed_pick_by_pick(name, made, chunk):
+    history = history_of(made)
+    if (lived := sensible(name, history)) is None:
+        return
+    folded = crawl(name)
+    with chunks_of(chunk):
+        folded.fold(history)
+    assert state(folded) == state(lived)
+    assert following(folded) == following(lived)
+    assert state(folded) == state(lived)
+
+
+@settings(deadline=None, max_examples=60)
+@given(events(most=30), st.sampled_from(["hybrid-sum", "nh-ne-sum", "opic"]), st.sampled_from([2, 7, 1000]))
+def test_a_database_and_the_memory_fold_to_the_same_state(made, name, chunk):
+    history = history_of(made)
+    if (lived := sensible(name, history)) is None:
+        return
+    for kind in ("memory", "sql"):
+        with a_store(kind) as store, chunks_of(chunk):
+            for batch, outcomes in history:
+                store.open(batch)
+                store.finish(batch, outcomes)
+            folded = crawl(name)
+            folded.fold(reopened(store).history())
+            assert state(folded) == state(lived), kind
+
+
+@settings(deadline=None, max_examples=30)
+@given(events(most=25), st.sampled_from([1, 4, 1000]))
+def test_columns_of_a_database_are_its_batches(made, chunk):
+    history = history_of(made)
+    with a_store("sql") as store, chunks_of(chunk):
+        for batch, outcomes in history:
+            store.open(batch)
+            store.finish(batch, outcomes)
+        kept = store.history()
+        assert [batch for batch, _ in kept] == [batch for batch, _ in history]
+        for (_, before), (_, after) in zip(history, kept, strict=True):
+            assert [replace(o, targets=None, alpha=None) for o in before] == [
+                replace(o, targets=None, alpha=None) for o in after
+            ]
+            assert [(bits(o.targets), bits(o.alpha)) for o in before] == [
+                (bits(o.targets), bits(o.alpha)) for o in after
+            ]
+        lean = list(kept.columns(features=False, rest=False))
+        assert all(part.x is None and part.score is None and part.at is None for part in lean)
+        assert np.concatenate([part.n for part in lean]).tolist() == list(range(len(made)))
+
+
+SMALL = st.floats(0.0, 1e6, allow_subnormal=False)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 30),
+            SMALL,
+            st.dictionaries(st.integers(0, 30), SMALL, max_size=8),
+            st.booleans(),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=25,
+        unique_by=lambda one: one[0],
+    ),
+    st.integers(0, 25),
+    st.lists(st.integers(0, 30), max_size=3),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=4),
+    st.integers(1, 25),
+)
+def test_nodes_added_at_once_are_those_added_one_by_one(made, before, seeds, same, piece):
+    one, all_ = Graph(), Graph()
+    for graph in (one, all_):
+        for seed in seeds:
+            graph.seed(Node(seed))
+    for place, (node, value, links, there, root) in enumerate(made):
+        for graph in (one, all_) if place < before else (one,):
+            one_by_one(graph, node, value, links, there, root)
+        for alias, known in same if place == before - 1 else ():
+            for graph in (one, all_):
+                graph.drop(Node(alias))
+                graph.merge(Node(alias), Node(known))
+    for begin in range(before, len(made), piece):
+        rest = made[begin : begin + piece]
+        rows = all_.extend(additions(rest))
+        if rows is None:  # one of them was fetched under its other name
+            for some in rest:
+                one_by_one(all_, *some)
+        else:
+            assert rows.tolist() == [one.row(Node(node)) for node, *_ in rest]
+            assert set(all_.changes().tolist()) >= set(rows.tolist())
+    assert one.nodes().tolist() == all_.nodes().tolist()
+    assert (one.left, one.frontier().tolist()) == (all_.left, all_.frontier().tolist())
+    assert [one.features(row) for row in range(one.size)] == [all_.features(row) for row in range(one.size)]
+    assert one.fetched().tolist() == all_.fetched().tolist()
+    for row in range(one.size):
+        assert [bits(part) for part in one.out(row)] == [bits(part) for part in all_.out(row)]
+
+
+def one_by_one(graph, node, value, links, *there_and_root):
+    there, root = there_and_root
+    if there and root:
+        graph.seed(Node(node))
+    if there:
+        graph.add(Node(node), value, np.array(list(links), np.int64), np.array(list(links.values())))
+    else:
+        graph.drop(Node(node))
+
+
+def additions(some):
+    return Additions(
+        np.array([node for node, *_ in some], np.int64),
+        np.array([value for _, value, *_ in some]),
+        np.cumsum([0, *(len(links) for _, _, links, *_ in some)]),
+        np.array([v for _, _, links, *_ in some for v in links], np.int64),
+        np.array([alpha for _, _, links, *_ in some for alpha in links.values()]),
+        np.array([there for *_, there, _ in some], bool),
+        np.array([there and root for *_, there, root in some], bool),
+    )
+
+
+def many(nodes, links, **more):
+    """Additions of nodes that all have the same links."""
+    size = len(nodes)
+    given_ = {
+        "nodes": np.array(nodes, np.int64),
+        "value": np.ones(size),
+        "offsets": np.arange(size + 1) * len(links),
+        "targets": np.tile(np.array(links, np.int64), size),
+        "alpha": np.ones(size * len(links)),
+        "fetched": np.ones(size, bool),
+        "root": np.zeros(size, bool),
+    }
+    return Additions(**given_ | more)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        many([1, 2], [3, 3]),
+        many([1, 2, 1], [3]),
+        many([0, 2], [3]),
+        many([1, 2], [3], value=np.array([1.0, -1.0])),
+        many([1, 2], [3], value=np.array([1.0, np.nan])),
+        many([1, 2], [3], alpha=np.array([1.0, np.inf])),
+        many([1, -2], [3]),
+        many([1, 2], [-3]),
+    ],
+)
+def test_what_has_to_be_looked_at_by_itself_is_not_added_at_once_and_leaves_no_trace(wrong):
+    graph = Graph()
+    graph.add(Node(0), 1.0, np.array([7, 8]), np.array([1.0, 2.0]))
+    assert graph.extend(wrong) is None
+    assert (graph.nodes().tolist(), graph.left, graph.fetched().tolist()) == ([0, 7, 8], 2, [0])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.booleans()), min_size=40, max_size=90))
+def test_nodes_that_fail_for_a_while_rest_and_wake_inside_a_stretch(made):
+    whys = (None, "temporary", "temporary")
+    history = history_of([("expand", node, whys[why], 0, 1, {(node + 1) % 6: 1}, last) for node, why, last in made])
+    folded, lived = crawl("nh-ne-sum"), absorbed("nh-ne-sum", history)
+    with chunks_of(1000):
+        folded.fold(history)
+    assert state(folded) == state(lived)
+
+
+def test_a_node_that_woke_and_was_picked_again_in_one_stretch_is_closed():
+    made = [
+        ("expand", n if n != 30 else 0, "temporary" if n == 0 else None, 0, 1, {n + 100: 1}, True) for n in range(60)
+    ]
+    history = history_of(made)
+    folded, lived = crawl("nh-ne-sum"), absorbed("nh-ne-sum", history)
+    folded.fold(history)
+    assert not folded.graph.is_open(np.array([folded.graph.row(Node(0))]))[0]
+    assert state(folded) == state(lived)
+
+
+def test_two_names_of_one_node_in_one_list_of_links_are_one_link_at_once_too():
+    one, all_ = Graph(), Graph()
+    made = [(7, 2.0, {3: 1.5, 5: 0.1, 4: 0.2}, True, True), (8, 1.0, {4: 2.5, 3: 1.0}, True, False)]
+    for graph in (one, all_):
+        graph.drop(Node(4))
+        graph.merge(Node(4), Node(3))
+    for some in made:
+        one_by_one(one, *some)
+    assert all_.extend(additions(made)) is not None
+    assert all_.features(all_.row(Node(3)))[1] == 2.0
+    assert [all_.features(row) for row in range(all_.size)] == [one.features(row) for row in range(one.size)]
+
+
+def test_a_shorter_way_is_handed_on_through_nodes_that_were_added_at_once_and_one_by_one():
+    graph, size = Graph(), 12
+    graph.seed(Node(0))
+    for begin in range(1, size, 2):  # a road without a beginning, in many pieces, some of them single
+        pair = [(n, 1.0, {n + 1: 1.0}, True, False) for n in (begin, begin + 1)]
+        one_by_one(graph, *pair[0])
+        assert graph.extend(additions(pair[1:])) is not None
+    assert graph.features(graph.row(Node(size)))[0] == np.inf
+    assert graph.extend(additions([(0, 1.0, {1: 1.0}, True, False), (50, 1.0, {size: 1.0}, True, False)])) is not None
+    assert [graph.features(graph.row(Node(n)))[0] for n in range(size + 1)] == list(range(size + 1))
+
+
+def test_a_history_that_makes_no_sense_is_refused_as_pick_by_pick():
+    history = history_of([("expand", 1, None, 0, 2, {2: 1}, True), ("expand", 2, None, 0, 2, {3: 1}, True)])
+    broken = replace(history[1][1][0], value=-1.0)
+    with chunks_of(100), pytest.raises(ValueError, match="node 2: values and weights"):
+        crawl("bfs").fold([history[0], (history[1][0], [broken])])
+
+
+def test_most_of_a_history_is_folded_at_once(monkeypatch):
+    whys = ["temporary" if n % 9 == 0 else "deleted" if n % 7 == 0 else None for n in range(200)]
+    made = [("expand", n, why, 0, n % 3, {n + 1: 1, n + 5: 2}, True) for n, why in enumerate(whys)]
+    added = []
+    monkeypatch.setattr(Graph, "add", lambda graph, node, *_: added.append(node))
+    by = crawl("nh-ne-sum")
+    by.fold(history_of(made))
+    assert added == []
+    assert by.graph.left > 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-20, 1e100, 1e180, 1e-60])
+def test_many_rows_are_summed_exactly_as_one_by_one(scale):
+    rng = np.random.default_rng(5)
+    x, y = (1 + np.log(rng.integers(1, 99, (700, 3)))) * scale, (1 + np.log(rng.integers(1, 9, 700))) * scale
+    x[::7] /= 3
+    y[::3] = 0
+    x[5] *= -1
+    at_once, one_by_one = Moments(3), Moments(3)
+    at_once.add(x, y)
+    for i in range(len(y)):
+        one_by_one.add(x[i : i + 1], y[i : i + 1])
+    assert (at_once.rows, at_once.first, at_once.second) == (one_by_one.rows, one_by_one.first, one_by_one.second)
+
+
+def test_rows_of_nothing_and_rows_that_no_limbs_reach_are_summed_too():
+    for y in (np.zeros(40), np.array([1e60, *[1e-40] * 39])):
+        at_once, one_by_one = Moments(1), Moments(1)
+        at_once.add(y[:, None], y)
+        for value in y:
+            one_by_one.add(np.array([[value]]), np.array([value]))
+        assert (at_once.rows, at_once.first, at_once.second) == (one_by_one.rows, one_by_one.first, one_by_one.second)
+
+
+def test_an_imported_account_is_at_distance_0_and_neither_a_step_nor_a_seed():
+    by = crawl("bfs")
+    by.fold(history_of([("import", 1, None, 0, 2, {2: 1, 3: 0}, True)]))
+    row = by.graph.row(Node(1))
+    assert (by.graph.features(row)[0], by.graph.features(by.graph.row(Node(2)))[0]) == (0.0, 1.0)
+    assert (by.picks, by.taken, by.relevance, by.seed_relevance, by.imported, by.seeds.asked) == (1, 0, 0.0, 0.0, 1, {})
+    by.seeds.queries, by.seeds.unresolved = [], []
+    assert [pick.node for pick in by.choose(5, 0.0)] == [2, 3]
