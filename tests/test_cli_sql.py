@@ -4,11 +4,24 @@ import json
 import sqlite3
 import subprocess
 import time
+from itertools import islice
 
 import numpy as np
 import pytest
 from commands import COMMAND, ENVIRONMENT, demo_with_seeds, socialcrawl
 from crawling import rows
+from postgres import a_place, a_server_database
+from storing import opened
+from tiny import Clock, Wire, close, parts_of, stored
+
+from socialcrawl.apps import query as asking
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.run import run
+from socialcrawl.store.address import Server
+from socialcrawl.store.readonly import SOME, asked
+
+KINDS = ("sqlite", "postgres")
+FOREVER = "with recursive c(x) as (select 1 union all select x + 1 from c) select {} from c"
 
 
 def sql(*words, **more):
@@ -143,3 +156,172 @@ def test_a_table_for_another_program_is_not_folded():
     head, row = child.stdout.splitlines()
     assert "count(*)" in head
     assert row.startswith("x" * 300)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def place(request):
+    """Where a small campaign was crawled."""
+    with a_place(request.param) as made:
+        store = stored(made)
+        run(parts_of(store, Wire(Clock())))
+        close(store)
+        yield made
+
+
+def found(place, sql, seconds=20.0, clock=time.monotonic):
+    with asked(place, sql, seconds, clock) as (columns, answer):
+        return columns, [tuple(row) for row in answer]
+
+
+def written(capsys, place, sql, style, most=None):
+    asking.answer(place, sql, style, 20.0, most)
+    return capsys.readouterr()
+
+
+def test_both_databases_answer_in_all_three_ways(place, capsys):
+    query = "select act, count(*) as picks, null as none, '50%s' as t from pick where act like 'se%' group by act"
+    with opened(place) as connection, connection.begin():
+        sql = query.replace("%", "%%") if isinstance(place, Server) else query
+        expected = [tuple(row) for row in connection.exec_driver_sql(f"{sql} order by act")]
+    assert len(expected) == 2
+    assert found(place, f"{query} order by act;") == (["act", "picks", "none", "t"], expected)
+    told = written(capsys, place, f"{query} order by act", "json").out
+    assert [tuple(row.values()) for row in json.loads(told)] == expected
+    told = written(capsys, place, f"{query} order by act", "csv").out
+    assert told == "act,picks,none,t\n" + "".join(f"{a},{b},,{d}\n" for a, b, _, d in expected)
+    table = written(capsys, place, f"-- all\n/* of it */ {query}", "table").out
+    assert sorted(line.split() for line in table.splitlines()[1:]) == [[a, str(b), d] for a, b, _, d in expected]
+    assert found(place, "values (1, 'x')")[1] == [(1, "x")]
+    assert found(place, "explain select 1")[1]
+    assert found(place, "select * from pick where n < 0")[1] == []
+
+
+def test_values_of_all_kinds_are_written_as_json_and_csv_have_them(capsys):
+    with a_server_database(empty=True) as server:
+        query = (
+            "select 1.50::numeric as a, 3::numeric as b, 'nan'::numeric as c, date '2026-01-02' as d, "
+            "'infinity'::float8 as e, '\\x00ff'::bytea as f, '{\"x\": [1]}'::jsonb as g, interval '1 day' as h, "
+            "1e400::numeric > 0 as i, timestamptz '2026-01-02 03:04:05+00' as j"
+        )
+        (row,) = json.loads(written(capsys, server, query, "json").out)
+        assert row == {"a": 1.5, "b": 3, "c": None, "d": "2026-01-02", "e": None, "f": "00ff", "g": {"x": [1]},
+                       "h": "1 day, 0:00:00", "i": True, "j": "2026-01-02T03:04:05+00:00"}  # fmt: skip
+        assert list(csv.reader(io.StringIO(written(capsys, server, query, "csv").out)))[1][5:7] == [
+            "00ff",
+            '{"x": [1]}',
+        ]
+        assert "00ff" in written(capsys, server, query, "table").out
+    told = written(capsys, demo_with_seeds().database, "select 9e999 as a, x'00ff' as b, 'ä' as c", "json").out
+    assert told == '[{"a": null, "b": "00ff", "c": "ä"}]\n'
+
+
+@pytest.mark.parametrize("query", [
+    "insert into hit values (1, 'x', 1)", "delete from post", "drop table post", "create table a (b int)",
+    "update post set text = ''", "create temp table t (x int)", "select 1; drop table post",
+    "with x as (select 1) delete from post", "begin", "with x as (delete from post returning *) select * from x",
+    "select 1; commit; drop table post", "commit; drop table post", "explain analyze delete from post",
+    "set transaction read write", "select set_config('transaction_read_only', 'off', false)", "vacuum",
+    "select nextval('campaign_id_seq')", "explain select 1; drop table post", "select 1 into unheard",
+    "do $$ begin delete from post; end $$", "copy post to '/tmp/socialcrawl-never'", "", ";", "--",
+])  # fmt: skip
+def test_a_query_that_would_write_changes_nothing_on_either_database(place, query):
+    count = "select count(*), sum(length(text)) from post"
+    before = found(place, count)
+    with pytest.raises(StoreError, match=r"only reads|one statement|Mend the query"):
+        found(place, query)
+    assert found(place, count) == before
+
+
+def test_a_query_may_take_as_long_as_it_is_given_and_no_longer(place):
+    for query in (FOREVER.format("count(*)"), FOREVER.format("max(x)")):
+        began = time.monotonic()
+        with pytest.raises(StoreError, match=r"longer than 0\.3 s and was stopped.*--timeout"):
+            found(place, query, 0.3)
+        assert 0.2 < time.monotonic() - began < 5
+    with pytest.raises(StoreError, match="was stopped"):
+        found(place, FOREVER.format("x"), 0.3)
+
+
+def test_time_in_which_nobody_reads_does_not_count(place):
+    now = [0.0]
+    with asked(place, FOREVER.format("x") + f" limit {4 * SOME}", 5.0, lambda: now[0]) as (_, answer):
+        for number, (value,) in enumerate(answer, 1):
+            assert value == number
+            now[0] += 1.0
+    assert now[0] == 4.0 * SOME
+
+
+def test_rows_are_read_while_they_are_written_and_no_more_than_asked_for(place, capsys):
+    with asked(place, FOREVER.format("x"), 20.0, time.monotonic) as (_, answer):
+        assert list(islice(answer, 3)) == [(1,), (2,), (3,)]
+    for style, whole in (("csv", "x\n1\n2\n"), ("json", '[{"x": 1}, {"x": 2}]\n'), ("table", "x\n1\n2\n")):
+        told = written(capsys, place, FOREVER.format("x"), style, 2)
+        assert (told.out, told.err) == (whole, "the first 2 rows: there are more\n")
+    assert written(capsys, place, "select 1 as x", "csv", 1).err == ""
+    assert written(capsys, place, "select 1 as x", "csv", 0).out == "x\n"
+    told = written(capsys, place, FOREVER.format("x"), "table")
+    assert (len(told.out.splitlines()), "first 10,000 rows" in told.err) == (10_001, True)
+
+
+def test_a_wrong_query_is_told_in_one_sentence_on_either_database(place):
+    with pytest.raises(StoreError, match=r"posts.*Tables are: account, campaign, .*top_account"):
+        found(place, "select * from posts")
+    with pytest.raises(StoreError, match=r"syntax error.*Mend the query"):
+        found(place, "select from where")
+    with opened(place) as connection, connection.begin():
+        connection.exec_driver_sql("drop view topic_post")
+    with pytest.raises(StoreError, match=r"topic_post.*older socialcrawl.*`socialcrawl report`"):
+        found(place, "select * from topic_post")
+
+
+def test_a_reader_leaves_no_files_beside_the_database(tmp_path):
+    path = tmp_path / "a.db"
+    store = stored(path)
+    run(parts_of(store, Wire(Clock())))
+    close(store)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
+    before = path.read_bytes()
+    for query in ("select count(*) from pick", "select * from nowhere", "delete from pick"):
+        socialcrawl("sql", "--db", path, query)
+        assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
+    with pytest.raises(StoreError):
+        found(path, FOREVER.format("count(*)"), 0.1)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
+    assert path.read_bytes() == before
+
+
+def test_a_campaign_that_is_writing_is_read_as_it_is(tmp_path):
+    store = stored(tmp_path / "a.db")
+    parts = parts_of(store, Wire(Clock()))
+    run(parts)
+    with store.connection.begin():
+        store.connection.exec_driver_sql("delete from link")
+        assert found(tmp_path / "a.db", "select count(*) > 0 from link")[1] == [(1,)]
+    assert found(tmp_path / "a.db", "select count(*) from link")[1] == [(0,)]
+    close(store)
+
+
+def test_a_server_is_named_by_its_url_or_the_variable_and_its_password_is_never_shown(tmp_path):
+    with a_server_database() as server:
+        url = server.url
+        child = socialcrawl("sql", "select count(*) as c from pick", "--db", url, "--format", "csv", folder=tmp_path)
+        assert (child.stdout, child.stderr) == ("c\n0\n", "")
+        child = socialcrawl("sql", "select 7 as c", "--format", "csv", folder=tmp_path, SOCIALCRAWL_DB=url)
+        assert child.stdout == "c\n7\n"
+        child = socialcrawl("sql", "select * from nowhere", "--db", url, folder=tmp_path)
+        assert (child.returncode, "Tables are: account" in child.stderr) == (1, True)
+    secret = "postgresql://ann:hush-hush@127.0.0.1:1/none?password=hush-too"
+    for words, variables in ((("--db", secret), {}), ((), {"SOCIALCRAWL_DB": secret})):
+        child = socialcrawl("sql", "select 1", *words, folder=tmp_path, **variables)
+        assert (child.returncode, "hush" in child.stderr) == (1, False)
+        assert "ann@127.0.0.1:1" in child.stderr
+    child = socialcrawl("sql", "select 1", "--db", "mysql://ann:hush@localhost/x")
+    assert (child.returncode, "hush" in child.stderr, "postgresql://" in child.stderr) == (2, False, True)
+
+
+def test_the_options_of_the_command_are_checked():
+    assert "took longer" in sql(FOREVER.format("count(*)"), "--timeout", "200ms").stderr.replace("The query ", "")
+    assert sql("select 1", "--timeout", "soon").returncode == 2
+    assert sql("select 1 as x union select 2", "--limit", 1, "--format", "csv").stdout == "x\n1\n"
+    with pytest.raises(SettingsError, match="table, csv or json"):
+        asking.answer(demo_with_seeds().database, "select 1", "xml", 1.0)

@@ -3,68 +3,80 @@
 import csv
 import json
 import os
-import sqlite3
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from datetime import time as time_of_day
+from decimal import Decimal
+from itertools import islice
+from math import isfinite
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from rich.table import Table
 from rich.text import Text
 
 from socialcrawl.apps.console import plain
-from socialcrawl.errors import StoreError
+from socialcrawl.errors import SettingsError
+from socialcrawl.store.address import Where, where
 
-# Pragmas whose argument only says what is asked about, and pragmas that do something without one.
-ASKING = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
-DOING = {"wal_checkpoint", "optimize", "incremental_vacuum", "shrink_memory"}
+STYLES = ("table", "csv", "json")
+READABLE = 10_000  # rows of a table, which has to be known as a whole before its first line can be shown
 
 
-def ask(path: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The columns and rows that `sql` selects from the database at `path`, which it cannot change.
+def answer(place: Where, sql: str, style: str, seconds: float, most: int | None = None) -> None:
+    """Ask a database and write what it answers to stdout.
+
+    Args:
+        place: the database.
+        sql: one SELECT.
+        style: table | csv | json.
+        seconds: how long the database may work on it.
+        most: the most rows to write; None: all, but READABLE in a table.
 
     Raises:
-        StoreError: there is no such database, or the query is wrong or tries to write.
+        SettingsError: there is no such style.
+        StoreError: the database or the query is not usable, or it took too long.
     """
-    if not path.exists():
-        raise StoreError(f"There is no database {path}: run a campaign first, or name one with --db.")
-    try:
-        connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
-    except sqlite3.Error as error:
-        raise StoreError(f"{path} cannot be opened ({error}): name a database with --db.") from error
-    try:
-        connection.set_authorizer(_allowed)
-        cursor = connection.execute(sql)
-        if cursor.description is None:
-            raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
-        return [column[0] for column in cursor.description], cursor.fetchall()
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise StoreError(f"{path}: {str(error).rstrip('.')}. {_hint(connection, str(error))}") from error
-    finally:
-        connection.close()
+    from socialcrawl.store.readonly import asked  # noqa: PLC0415
+
+    if style not in STYLES:
+        raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
+    shown = READABLE if most is None and style == "table" else most
+    with asked(place, sql, seconds, time.monotonic) as (columns, rows):
+        write(columns, islice(rows, shown), style)
+        if next(rows, None) is not None:
+            more = "--limit shows more, --format csv or json all" if most is None else "there are more"
+            sys.stderr.write(f"the first {shown:,} rows: {more}\n")
 
 
-def write(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], style: str) -> None:
-    """Write the answer to stdout; `style` is table | csv | json."""
+def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str) -> None:
+    """Write an answer to stdout; `style` is table | csv | json. All but a table is written while it is read."""
     if style == "json":
         names = _distinct(columns)
-        listed = [dict(zip(names, row, strict=True)) for row in rows]
-        sys.stdout.write(json.dumps(listed, ensure_ascii=False, default=bytes.hex) + "\n")
+        sys.stdout.write("[")
+        for place, row in enumerate(rows):
+            told = json.dumps(dict(zip(names, map(_finite, row), strict=True)), ensure_ascii=False, default=_simple)
+            sys.stdout.write((", " if place else "") + told)
+        sys.stdout.write("]\n")
     elif style == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(rows)
+        writer.writerows(tuple(map(_field, row)) for row in rows)
     else:
-        _table(columns, rows)
+        _table(columns, list(rows))
 
 
-def database(given: Path | None) -> Path:
-    """The database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr)."""
-    if given is not None:
-        return given
-    if named := os.environ.get("SOCIALCRAWL_DB"):
-        return Path(named)
+def database(given: Path | str | None) -> Where:
+    """The database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr).
+
+    Raises:
+        SettingsError: what is named is the address of something else.
+    """
+    named = given if given is not None else os.environ.get("SOCIALCRAWL_DB")
+    if named:
+        return named if isinstance(named, Path) else where(named)
     here = sorted(Path().glob("*.db"), key=lambda path: path.stat().st_mtime)
     if not here:
         return Path("socialcrawl.db")
@@ -82,33 +94,34 @@ def _distinct(columns: Sequence[str]) -> list[str]:
     return names
 
 
+def _finite(value: Any) -> Any:
+    """A value that JSON has: it knows no infinity."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _simple(value: Any) -> Any:
+    """A value of a driver's own type in one that JSON has."""
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return None
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value.isoformat() if isinstance(value, date | datetime | time_of_day) else str(value)
+
+
+def _field(value: Any) -> Any:
+    """A value as CSV and tables show it."""
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    return json.dumps(value, ensure_ascii=False, default=_simple) if isinstance(value, dict | list) else value
+
+
 def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     table = Table(box=None, pad_edge=False)
     for index, name in enumerate(columns):
-        numbers = all(isinstance(row[index], int | float | None) for row in rows)
+        numbers = all(isinstance(row[index], int | float | Decimal | None) for row in rows)
         table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+        table.add_row(*(Text("" if value is None else str(_field(value))) for value in row))
     plain(unfolded=True).print(table)
-
-
-def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """SQLite asks before it does anything: another file may not be attached (VACUUM INTO does so), nor a pragma set."""
-    sets = action == sqlite3.SQLITE_PRAGMA and second is not None and first not in ASKING
-    checkpoints = action == sqlite3.SQLITE_PRAGMA and first in DOING
-    writes = action == sqlite3.SQLITE_ATTACH or sets or checkpoints
-    return sqlite3.SQLITE_DENY if writes else sqlite3.SQLITE_OK
-
-
-def _hint(connection: sqlite3.Connection, message: str) -> str:
-    if "not a database" in message:
-        return "Name a database of socialcrawl with --db."
-    if "readonly" in message or "authoriz" in message:
-        return "`socialcrawl sql` only reads; open the file with sqlite3 to change it."
-    if "no such" in message:
-        try:
-            names = connection.execute("select name from sqlite_master where type in ('table', 'view') order by 1")
-            return "Tables are: " + ", ".join(name for (name,) in names if not name.startswith("alembic")) + "."
-        except sqlite3.Error:
-            return "Is it a database of socialcrawl?"
-    return "Mend the query and ask again."

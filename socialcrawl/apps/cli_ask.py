@@ -1,0 +1,54 @@
+"""The commands that ask a database: `sql`, `explore`, `explain`. They read; they change nothing."""
+
+from typing import Annotated
+
+import typer
+
+from socialcrawl.apps.options import Database
+
+Timeout = Annotated[str, typer.Option(help="How long the database may work on a query: 30s, 5m.")]
+
+
+def sql(
+    query: Annotated[str, typer.Argument(help="A SELECT; docs/schema.md has the tables, views and examples.")],
+    database: Database = None,
+    style: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
+    timeout: Timeout = "30s",
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="The most rows to show; default: all, in a table 10,000.")
+    ] = None,
+) -> None:
+    """Ask the database; it cannot be changed this way."""
+    from socialcrawl.apps import query as asking  # noqa: PLC0415
+    from socialcrawl.words import seconds  # noqa: PLC0415
+
+    asking.answer(asking.database(database), query, style, seconds(timeout), limit)
+
+
+def explore(
+    database: Database = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 8001,
+    timeout: Timeout = "10s",
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+) -> None:
+    """Open the database in a browser, read-only, with views and example questions, until Ctrl-C."""
+    from socialcrawl.apps.explore import explore as show  # noqa: PLC0415
+    from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
+    from socialcrawl.words import seconds  # noqa: PLC0415
+
+    raise typer.Exit(show(chosen(database), port, seconds(timeout), browser=not no_open))
+
+
+def explain(
+    user: Annotated[str, typer.Argument(help="A username, with or without @, or the platform's id.")],
+    database: Database = None,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
+    top: Annotated[int, typer.Option(min=0, help="How many of the links that led to it are listed.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Say why an account was or was not asked: score, features, weights, rank, and the links that led to it."""
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.apps.explained import explained  # noqa: PLC0415
+    from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
+
+    explained(chosen(database), user, campaign, plain(), top=top, as_json=as_json)

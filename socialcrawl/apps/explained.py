@@ -1,0 +1,186 @@
+"""`socialcrawl explain`: why an account was asked or was not, for people and for programs."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.collect.crawl import REST
+from socialcrawl.collect.seeds import TRIES
+from socialcrawl.explain import Explanation, explain
+from socialcrawl.store.address import Where
+from socialcrawl.store.traces import Led, Traces
+
+SAID = {
+    "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
+    "unchosen": "a search found it, when as many seeds were chosen already as [seeds] most allows; nobody who was read "
+    "links to it",
+    "closed": "it is linked to, but not among those that can be asked",
+    "waiting": "it is a seed, and its turn comes before any other account is chosen",
+    "open": "it was chosen, and its answer has not come yet: run the campaign to go on",
+    "looked-up": "it was looked up as a seed, and can not be read; nobody who was read links to it",
+    "frontier": "it can be asked, and was not yet",
+}
+
+
+def explained(
+    where: Where, user: str, campaign: str | None, console: Console, *, top: int = 10, as_json: bool = False
+) -> None:
+    """Say why a campaign asked `user`, or did not.
+
+    Args:
+        where: the database.
+        user: a username or id.
+        campaign: its name; None: the newest.
+        console: where it is read.
+        top: how many links are listed.
+        as_json: one JSON object to stdout instead.
+
+    Raises:
+        StoreError: there is no such database or campaign.
+    """
+    told = _asked(where, user, campaign)
+    if as_json:
+        sys.stdout.write(json.dumps(_plain(asdict(told)), ensure_ascii=False) + "\n")
+        return
+    console.print(Text("\n".join(_story(told))))
+    if told.decision is not None:
+        console.print()
+        console.print(_parts(told))
+    if told.links and top:
+        console.print()
+        console.print(_links(told, top))
+
+
+def _asked(where: Where, user: str, campaign: str | None) -> Explanation:
+    from socialcrawl.store.database import connect  # noqa: PLC0415
+    from socialcrawl.store.health import CURRENT, looked_at, schema  # noqa: PLC0415
+
+    with looked_at(where) as connection:
+        current = schema(connection) == CURRENT
+        if current:
+            return explain(Traces(connection), user, campaign)
+    connection = connect(where, create=False)
+    try:
+        return explain(Traces(connection), user, campaign)
+    finally:
+        connection.close()
+        connection.engine.dispose()
+
+
+def _story(told: Explanation) -> Iterator[str]:
+    who = f"@{told.user}" if told.names is None or told.node is None else _called(told, told.node)
+    yield f"{who} in the campaign {told.campaign}"
+    if told.state == "unknown":
+        yield "this database has never heard of it: nobody who was read mentions it, and no search found it"
+    elif told.state == "forgotten":
+        yield f"it was forgotten ({told.why or 'on request'}): nothing of it is left, and it is not collected again"
+    else:
+        yield from _asks(told)
+        yield from _state(told)
+        yield from _decision(told)
+        for number, first, at, why in told.epochs:
+            yield f"epoch {number} began at {at} with decision {first} ({why}): the history before it was changed"
+
+
+def _asks(told: Explanation) -> Iterator[str]:
+    for ask in told.asks:
+        act = {"seed": "asked as a seed", "resolve": "looked up as a seed", "import": "taken from a file"}
+        found = "the answer has not come yet"
+        if ask.missing is not None:
+            found = f"not to be read: {ask.missing}"
+        elif ask.at is not None and ask.act == "resolve":
+            found = "found"
+        elif ask.at is not None:
+            found = f"worth {ask.value:.4g} ({ask.occurrences:,} matches in {ask.posts:,} posts)"
+        score = f", score {ask.score:.6g}" if ask.act == "expand" else ""
+        yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
+
+
+def _state(told: Explanation) -> Iterator[str]:
+    if told.state in ("seed", "import"):
+        yield "it was not chosen by an estimator: campaigns begin with such accounts"
+    elif told.state == "same" and told.same is not None:
+        yield f"that name turned out to be the account {_called(told, told.same)}: ask for that one"
+    elif told.state == "resting":
+        yield (
+            f"it failed for a while and rests: it is offered again at decision {told.rests_until:,} "
+            f"({REST} after the failure; {TRIES} times at most)"
+        )
+    elif told.state == "asked" and told.decision is None:
+        yield "no estimate led to it: nothing else was left to ask, or the history was changed after it"
+    elif told.state in SAID:
+        yield SAID[told.state]
+
+
+def _decision(told: Explanation) -> Iterator[str]:
+    made = told.decision
+    if made is None:
+        return
+    yield f"estimator {told.estimator}, strategy {told.strategy}; after {made.taken:,} steps it was {made.turn}"
+    yield f"score {made.score:.6g}: rank {made.rank:,} of {made.frontier:,} that could be asked"
+    best, who = made.best
+    if made.rank > 1:
+        yield f"the best of them scored {best:.6g} ({_called(told, who)})"
+    if told.strategy != "greedy":
+        yield f"the strategy {told.strategy} draws: the best is not always taken"
+    if told.state == "frontier" and told.steps is not None and made.taken >= told.steps:
+        yield f"all {told.steps:,} steps of the campaign are done: it would take more to reach it"
+    if made.agrees is False:
+        yield "what was stored with the decision differs: the history was changed after it"
+    seen = ", ".join(f"{name} {value:.6g}" for name, value in made.features.items())
+    yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
+
+
+def _parts(told: Explanation) -> Table:
+    made = told.decision
+    assert made is not None
+    table = Table(title="how the score is made", title_justify="left", box=None, pad_edge=False)
+    table.add_column("feature")
+    for name in ("value", "weight", "adds"):
+        table.add_column(name, justify="right")
+    for part in made.parts:
+        table.add_row(part.name, f"{part.value:.6g}", f"{part.weight:.6g}", f"{part.share:.6g}")
+    if not made.parts:
+        table.add_row(f"{made.turn} is no sum of features", "", "", "")
+    elif made.intercept:
+        table.add_row("intercept", "", "", f"{made.intercept:.6g}")
+    return table
+
+
+def _links(told: Explanation, top: int) -> Table:
+    """The heaviest links: relevance times weight, then the earlier."""
+    best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
+    title = f"who links to it ({len(best):,} of {len(told.links):,})"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("account", overflow="fold")
+    for name in ("relevance", "alpha", "product", "decision"):
+        table.add_column(name, justify="right")
+    for link in best:
+        numbers = (link.value, link.alpha, link.value * link.alpha)
+        table.add_row(Text(_source(told, link)), *(f"{number:.4g}" for number in numbers), f"{link.n:,}")
+    return table
+
+
+def _source(told: Explanation, link: Led) -> str:
+    return _called(told, link.source)
+
+
+def _called(told: Explanation, node: Any) -> str:
+    name = (told.names or {}).get(node, f"account {node}")
+    return name if name.startswith("account ") else f"@{name}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: its keys are texts, and it knows no infinity."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,0 +1,282 @@
+"""Why an account was asked, or was not: the campaign is folded up to the decision, and the estimator asked again.
+
+Nothing is taken from memory: score, rank, features and weights come out of the stored history, as they did then. What
+was stored with the decision has to be the same, bit for bit; `Decision.agrees` says whether it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from socialcrawl.collect.crawl import Collect
+from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood, named
+from socialcrawl.collect.estimators.contract import Terms
+from socialcrawl.collect.seeds import SAME, TRIES, Seeds
+from socialcrawl.graph import COLUMNS
+from socialcrawl.model import Node, Pick
+from socialcrawl.protocols import History
+from socialcrawl.relevance import Topic
+from socialcrawl.settings import Settings, checked
+from socialcrawl.sources.x.vocabulary import vocabulary
+from socialcrawl.store.traces import Ask, Begun, Led, Traces
+
+KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a decision rests
+NEVER = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a score: `weight` times `value`; a score is the sum of its parts and an intercept."""
+
+    name: str
+    value: float
+    weight: float
+
+    @property
+    def share(self) -> float:
+        """What it adds to the score."""
+        return self.weight * self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The place of an account among all that could have been asked.
+
+    Attributes:
+        taken: steps done before.
+        score: the estimate of the account, rescanned.
+        rank: 1 for the best; of equals the one discovered first.
+        frontier: how many could have been asked.
+        best: the highest score, and whose it is.
+        features: by name, as `graph.COLUMNS`.
+        turn: the estimator that spoke.
+        intercept, parts: how the score is made; no parts where the estimator is no sum.
+        agrees: whether score and features are those that were stored with the pick; None: there is no pick.
+    """
+
+    taken: int
+    score: float
+    rank: int
+    frontier: int
+    best: tuple[float, Node]
+    features: dict[str, float]
+    turn: str
+    intercept: float
+    parts: list[Part]
+    agrees: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that a campaign knows of one account, and why it was asked or not.
+
+    `state` is unknown | forgotten | stranger (the database has it, the campaign never met it) | asked | seed | import |
+    open (its answer is awaited) | same (it turned out to be `same`) | looked-up (as a seed, and not to be read) |
+    waiting (a seed whose turn comes) | unchosen (a search found it, when there were seeds enough) | resting (it failed,
+    and is offered again) | frontier | closed (linked to, but out). `rests_until` is a pick.n. `asks` are the decisions
+    to ask it; `decision` is about the last one that was a choice, or about now; `links` are those known by then;
+    `names` say how nodes are called.
+    """
+
+    campaign: str
+    user: str
+    state: str
+    estimator: str = ""
+    strategy: str = ""
+    steps: int | None = None
+    node: Node | None = None
+    asks: Sequence[Ask] = ()
+    decision: Decision | None = None
+    links: Sequence[Led] = ()
+    same: Node | None = None
+    rests_until: int | None = None
+    names: dict[Node, str] | None = None
+    why: str | None = None
+    epochs: Sequence[tuple[int, int, str, str]] = ()
+
+
+def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanation:
+    """Why the campaign (the newest, if none is named) asked `user`, a username or an id, or why it did not.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: its settings are not understood.
+    """
+    whole = traces.begun(campaign)
+    user = user.strip().removeprefix("@")
+    known = traces.known(whole, user)
+    if known is None or known.forgotten_at is not None:
+        why = traces.forgotten(whole.platform, user)
+        gone = known is not None or why is not None
+        return Explanation(whole.name, user, "forgotten" if gone else "unknown", why=why)
+    return _Case(traces, whole, user, known.node).explanation()
+
+
+def crawl_of(settings: Settings, names: Sequence[Node]) -> Collect:
+    """The crawl that the settings of a campaign make, with nothing absorbed; `names` are the accounts it named."""
+    how = settings.crawl
+    queries = Topic(settings.topic.keywords, settings.topic.patterns).searches() if settings.seeds.search else []
+    look_up = not vocabulary(settings.source.vocabulary).search
+    seeds = Seeds([Node(-1 - i) for i in range(len(queries))], names, settings.seeds.most, look_up=look_up)
+    estimator = named(
+        how.estimator,
+        seed=settings.seed,
+        switch_after=how.switch_after,
+        start=how.start,
+        nr_d=how.nr_d,
+        features=how.features,
+        options=how.regressor,
+    )
+    return Collect(seeds, estimator, how.steps)
+
+
+class _Case:
+    """One account of one campaign."""
+
+    def __init__(self, traces: Traces, begun: Begun, user: str, node: Node) -> None:
+        self.traces, self.begun, self.user, self.node = traces, begun, user, node
+        source = {key: begun.settings["source"][key] for key in ("platform", "vocabulary")}
+        given = {key: begun.settings[key] for key in KEPT} | {"source": source}
+        given["seeds"] = given["seeds"] | {"file": None}  # what it named is in the identity
+        self.settings = checked(given, f"the settings of the campaign {begun.name!r}")
+        names = traces.enlisted(begun.platform, begun.identity["seeds"]["usernames"])
+        self.crawl = crawl_of(self.settings, names)
+        self.asks = traces.asks(begun.id, node)
+        self.searched = False
+
+    def explanation(self) -> Explanation:
+        """Everything about it."""
+        chosen = [ask for ask in self.asks if ask.act == "expand" and not self._again()]
+        before = chosen[-1].batch if chosen else NEVER
+        self._fold(before)
+        decision = self._decision(chosen[-1].n if chosen else None)
+        links = self._links(before)
+        last = self.asks[-1].missing if self.asks else None
+        same = Node(int(last.removeprefix(SAME))) if last and last.startswith(SAME) else None
+        state = self._state(met=bool(links or decision))
+        everybody = [self.node, *(link.source for link in links), *([] if same is None else [same])]
+        return Explanation(
+            self.begun.name,
+            self.user,
+            state,
+            self.settings.crawl.estimator,
+            self.settings.crawl.strategy,
+            self.settings.crawl.steps,
+            self.node,
+            self.asks,
+            decision,
+            links,
+            same,
+            self.crawl.resting.get(self.node) if state == "resting" else None,
+            self.traces.names(everybody + ([decision.best[1]] if decision else [])),
+            None,
+            self.traces.epochs(self.begun.id),
+        )
+
+    def _fold(self, before: int) -> None:
+        """Bring the crawl to where it was when the batch `before` was chosen."""
+        history = self.traces.history(self.begun)
+        self.crawl.fold(history if before == NEVER else _until(history, before))
+
+    def _state(self, *, met: bool) -> str:
+        seeds = self.crawl.seeds
+        looked_up = not self.asks or self.asks[-1].act == "resolve"
+        if (looked_up or self._again()) and (self.node in seeds.ready or self.node in seeds.unresolved):
+            return "waiting"
+        if not self.asks:
+            return "frontier" if self._open() else "closed" if met else "unchosen" if self.searched else "stranger"
+        last = self.asks[-1]
+        if last.at is None:
+            return "open"
+        if (last.missing or "").startswith(SAME):
+            return "same"
+        if last.act == "resolve" or self._again():
+            return "frontier" if self._open() else "resting" if self.node in self.crawl.resting else "looked-up"
+        return "asked" if last.act == "expand" else last.act
+
+    def _again(self) -> bool:
+        """Whether its last answer was none, so that it is offered again."""
+        tried = [ask.missing for ask in self.asks if ask.act in ("seed", "expand")]
+        return bool(tried) and tried[-1] == "temporary" == self.asks[-1].missing and tried.count("temporary") < TRIES
+
+    def _open(self) -> bool:
+        row = self._row()
+        return row >= 0 and bool(self.crawl.graph.is_open(np.array([row]))[0])
+
+    def _row(self) -> int:
+        """The row of the account in the graph; -1 where it is not known."""
+        rows = np.flatnonzero(self.crawl.graph.nodes() == self.node)
+        return self.crawl.graph.row(self.node) if len(rows) else -1
+
+    def _decision(self, n: int | None) -> Decision | None:
+        graph, estimator, taken = self.crawl.graph, self.crawl.estimator, self.crawl.taken
+        if not self._open():
+            return None
+        rows, row = graph.frontier(), self._row()
+        scores = estimator.score(graph, rows, taken)
+        place = int(np.searchsorted(rows, row))
+        score = float(scores[place])
+        ahead = int((scores > score).sum()) + int((scores[:place] == score).sum())
+        best = int(np.argmax(scores))
+        features = dict(zip(COLUMNS, graph.features(row), strict=True))
+        speaks = _turn(estimator, taken)
+        terms = speaks.terms(taken)
+        return Decision(
+            taken,
+            score,
+            ahead + 1,
+            len(rows),
+            (float(scores[best]), graph.node(int(rows[best]))),
+            features,
+            _called(speaks, estimator),
+            terms.intercept if terms else 0.0,
+            _parts(terms, self.crawl, row) if terms else [],
+            None if n is None else self._agrees(n, score, features),
+        )
+
+    def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
+        stored = self.traces.picked(self.begun.id, n)
+        return stored == Pick(n, self.node, "expand", score, tuple(features.values()))
+
+    def _links(self, before: int) -> list[Led]:
+        others = [node for node, n in self.traces.aliases(self.begun.id, self.node) if n < before]
+        known = self.traces.led(self.begun.id, [self.node, *others], before)
+        self.searched = any(link.act == "search" for link in known)
+        return [link for link in known if link.act != "search"]
+
+
+def _until(history: History, before: int) -> History:
+    for batch, outcomes in history:
+        if batch[0].n >= before:
+            return
+        yield batch, outcomes
+
+
+def _turn(estimator: Estimator, taken: int) -> Estimator:
+    if isinstance(estimator, Hybrid):
+        return estimator.start if taken < estimator.switch_after else estimator.then
+    return estimator
+
+
+def _called(speaks: Estimator, whole: Estimator) -> str:
+    name = type(speaks).__name__
+    if isinstance(speaks, Neighbourhood):
+        name = f"nh-{speaks.feature.replace('_', '-')}"
+    elif isinstance(speaks, Linear):
+        name = f"linear in {', '.join(speaks.features)}"
+    if not isinstance(whole, Hybrid):
+        return name
+    return f"{name} (the {'first' if speaks is whole.start else 'second'} half of the hybrid)"
+
+
+def _parts(terms: Terms, crawl: Collect, row: int) -> list[Part]:
+    values = terms.values(crawl.graph, np.array([row], np.int64))[:, 0].tolist()
+    names: Sequence[str] = [type(terms.of).__name__.lower()]
+    if isinstance(terms.of, Linear):
+        names = terms.of.features
+    elif isinstance(terms.of, Neighbourhood):
+        names = [terms.of.feature]
+    elif isinstance(terms.of, BreadthFirst):
+        names = ["1 / (depth + 1)"]
+    return [Part(name, value, weight) for name, value, weight in zip(names, values, terms.weights, strict=True)]

@@ -1,0 +1,206 @@
+"""One query of somebody who only reads: it can change nothing, takes no longer than it may, and streams its rows.
+
+SQLite asks an authorizer before it does anything, and opens no transaction that writes. A PostgreSQL server is sent one
+statement, in a read-only transaction, as the query of a cursor; the server itself keeps the time.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl.errors import StoreError
+from socialcrawl.store.address import Server, Where
+from socialcrawl.store.database import on_server
+from socialcrawl.store.trouble import told
+from socialcrawl.store.views import VIEWS
+
+SOME = 1000  # rows that are fetched together
+STEPS = 10_000  # of SQLite's machine between two looks at the clock
+# What a reader may do. Pragmas: those whose argument only says what is asked about, and those that do nothing.
+READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+ASKING = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
+DOING = {"wal_checkpoint", "optimize", "incremental_vacuum", "shrink_memory"}
+QUERY = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w+)", re.DOTALL)
+STREAMED, WHOLE = {"select", "with", "values", "table"}, {"explain", "show"}
+
+Clock = Callable[[], float]
+Rows = Iterator[tuple[Any, ...]]
+
+
+class Found(NamedTuple):
+    """The answer to a query: the names of its columns, and its rows, which are read while they are asked for."""
+
+    columns: list[str]
+    rows: Rows
+
+
+@contextmanager
+def asked(where: Where, sql: str, seconds: float, clock: Clock) -> Iterator[Found]:
+    """What `sql` selects from a database, which it cannot change.
+
+    Args:
+        where: the database; it has to be there.
+        sql: one statement.
+        seconds: how long the database may work on it; the time in which nobody reads the rows does not count.
+        clock: seconds since any moment.
+
+    Raises:
+        StoreError: there is no such database, or the query is wrong, tries to write, or takes too long.
+    """
+    found = _of_file(where, sql, seconds, clock) if isinstance(where, Path) else _of_server(where, sql, seconds, clock)
+    with found as answer:
+        yield answer
+
+
+class _Timer:
+    """The time that a database has worked, of what it may."""
+
+    def __init__(self, seconds: float, clock: Clock) -> None:
+        self.seconds, self.clock = seconds, clock
+        self.spent = 0.0
+        self.since: float | None = None
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.spent - (0.0 if self.since is None else self.clock() - self.since)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        self.since = self.clock()
+        yield
+        self.spent, self.since = self.seconds - self.left, None
+
+    def told(self) -> StoreError:
+        return StoreError(
+            f"The query took longer than {self.seconds:g} s and was stopped. Ask for less, or give it longer "
+            "with --timeout."
+        )
+
+
+def _rows(cursor: Any, timer: _Timer, before: Callable[[], None] = lambda: None) -> Rows:
+    while True:
+        with timer.working():
+            before()
+            some = cursor.fetchmany(SOME)
+        if timer.left < 0:
+            raise timer.told()
+        if not some:
+            return
+        yield from some
+
+
+@contextmanager
+def _of_file(path: Path, sql: str, seconds: float, clock: Clock) -> Iterator[Found]:
+    if not path.exists():
+        raise StoreError(f"There is no database {path}: run a campaign first, or name one with --db.")
+    try:
+        # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
+        raw = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=rw", uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be opened ({error}): name a database with --db.") from error
+    timer = _Timer(seconds, clock)
+    with closing(raw):
+        try:
+            raw.execute("pragma query_only = on")
+            raw.set_authorizer(_allowed)
+            raw.set_progress_handler(lambda: timer.left < 0, STEPS)
+            with timer.working():
+                cursor = raw.execute(sql)
+            if cursor.description is None:
+                raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
+            yield Found([column[0] for column in cursor.description], _rows(cursor, timer))
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            if "interrupted" in str(error):
+                raise timer.told() from error
+            raw.set_progress_handler(None, 0)
+            raise StoreError(f"{path}: {str(error).rstrip('.')}. {_hint(raw, str(error))}") from error
+
+
+def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """SQLite asks before it does anything: what is not plain reading is refused."""
+    asks = action == sqlite3.SQLITE_PRAGMA and (second is None or first in ASKING) and first not in DOING
+    return sqlite3.SQLITE_OK if action in READING or asks else sqlite3.SQLITE_DENY
+
+
+def _hint(raw: sqlite3.Connection, message: str) -> str:
+    if "not a database" in message:
+        return "Name a database of socialcrawl with --db."
+    if "readonly" in message or "authoriz" in message or "prohibited" in message:
+        return "`socialcrawl sql` only reads; open the file with sqlite3 to change it."
+    if "no such table" in message or "no such column" in message:
+        try:
+            found = raw.execute("select name from sqlite_master where type in ('table', 'view') order by 1").fetchall()
+        except sqlite3.Error:
+            return "Is it a database of socialcrawl?"
+        return _there_are(message, [name for (name,) in found])
+    return "Mend the query and ask again."
+
+
+def _there_are(message: str, names: list[str]) -> str:
+    if any(view.name in message and view.name not in names for view in VIEWS):
+        return "The database is of an older socialcrawl: `socialcrawl report` brings it up to date; ask again then."
+    return f"Tables are: {', '.join(name for name in names if not name.startswith('alembic'))}."
+
+
+@contextmanager
+def _of_server(where: Server, sql: str, seconds: float, clock: Clock) -> Iterator[Found]:
+    made = on_server(where, "-c default_transaction_read_only=on -c timezone=UTC")
+    timer = _Timer(seconds, clock)
+    try:
+        with made.connect() as connection:
+            try:
+                yield from _answered(connection.connection.driver_connection, sql, timer, where)
+            finally:
+                connection.invalidate()  # closed as it is: a rollback would be a statement with a time limit too
+    except DBAPIError as error:
+        raise told(error, where) from error
+    finally:
+        made.dispose()
+
+
+def _answered(raw: Any, sql: str, timer: _Timer, where: Server) -> Iterator[Found]:
+    import psycopg  # noqa: PLC0415  (an extra)
+
+    first = match[1].lower() if (match := QUERY.match(sql)) else ""
+    if first not in STREAMED | WHOLE:
+        raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
+
+    def limited() -> None:
+        raw.execute(f"set local statement_timeout = {max(1, int(1000 * timer.left))}")
+
+    try:
+        with raw.cursor(name="asked") if first in STREAMED else raw.cursor() as cursor:
+            limited()
+            with timer.working():
+                # Prepared, and so is the query of a named cursor: the server takes one statement, not several.
+                cursor.execute(sql, **({} if first in STREAMED else {"prepare": True}))
+            if cursor.description is None:
+                raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
+            yield Found([column.name for column in cursor.description], _rows(cursor, timer, limited))
+    except psycopg.errors.QueryCanceled as error:
+        raise timer.told() from error
+    except psycopg.Error as error:
+        raise _wrong(raw, error, where) from error
+
+
+def _wrong(raw: Any, error: Any, where: Server) -> StoreError:
+    message = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+    state = error.sqlstate or "08"
+    hint = "Mend the query and ask again."
+    if state.startswith(("08", "57P", "53", "28")):
+        return told(error, where)
+    if state == "25006" or "data-modifying" in message:
+        hint = "`socialcrawl sql` only reads; use psql to change the database."
+    elif "multiple commands" in message:
+        hint = "Ask one statement at a time."
+    elif state in ("42P01", "42703"):
+        raw.rollback()
+        tables = "select table_name from information_schema.tables where table_schema = current_schema() order by 1"
+        hint = _there_are(message, [name for (name,) in raw.execute(tables).fetchall()])
+    return StoreError(f"{where}: {message}. {hint}")

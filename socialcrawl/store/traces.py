@@ -1,0 +1,187 @@
+"""What a campaign has written down of one account, in SQL: who it is, when it was asked, who links to it.
+
+They read; they change nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, select, text
+
+from socialcrawl.errors import StoreError
+from socialcrawl.model import Node, Pick
+from socialcrawl.protocols import History
+from socialcrawl.store import reading
+from socialcrawl.store.sql import SqlStore
+from socialcrawl.store.summary import campaigns
+from socialcrawl.store.tables import pick
+
+CAMPAIGN = "select platform, settings, identity from campaign where id = :campaign"
+BY_NAME = "select node, platform_id, profile_at from account where platform = :platform and handle = :handle"
+BY_KEY = """
+select a.node, a.platform_id, a.username, a.profile_at, a.forgotten_at,
+  (select count(*) from pick p where p.campaign = :campaign and p.node = a.node) as picks
+from account a where a.platform = :platform and (a.handle = :handle or a.platform_id = :key)
+"""
+ASKS = """
+select p.n, p.batch, p.act, p.score, o.at, o.value, o.occurrences, o.posts, o.missing
+from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
+where p.campaign = :campaign and p.node = :node order by p.n
+"""
+LED = """
+select l.n, o.node, p.act, o.value, l.alpha
+from link l
+join outcome o on o.campaign = l.campaign and o.n = l.n
+join pick p on p.campaign = l.campaign and p.n = l.n
+where l.campaign = :campaign and l.node = :node and l.n < :before and o.node <> :node order by l.n
+"""
+ALIASES = "select node, n from outcome where campaign = :campaign and missing = :meant order by n"
+NAMED = "select coalesce(username, platform_id) from account where node = :node"
+EPOCHS = 'select number, "first", began_at, why from epoch where campaign = :campaign and number > 0 order by number'
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A campaign as it was begun: campaign.id, name, platform, and its settings and identity as JSON had them."""
+
+    id: int
+    name: str
+    platform: str
+    settings: dict[str, Any]
+    identity: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An account of the database; `picks` counts the decisions of the campaign to ask it."""
+
+    node: Node
+    platform_id: str | None
+    username: str | None
+    forgotten_at: str | None
+    picks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One decision to ask an account, and what it found; `at` is None while it is open."""
+
+    n: int
+    batch: int
+    act: str
+    score: float
+    at: str | None
+    value: float | None
+    occurrences: int | None
+    posts: int | None
+    missing: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """A link to an account: found by decision `n` (of kind `act`) at `source`, which is worth `value`."""
+
+    n: int
+    source: Node
+    act: str
+    value: float
+    alpha: float
+
+
+class Traces:
+    """Everything that a database can tell of single accounts; `connection` is only read."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def begun(self, name: str | None) -> Begun:
+        """The campaign `name`, or the newest.
+
+        Raises:
+            StoreError: there is no such campaign; the message names those there are.
+        """
+        known = campaigns(self.connection)
+        chosen = [pair for pair in known if name is None or pair[1] == name]
+        if not chosen:
+            names = ", ".join(pair[1] for pair in known) or "none yet"
+            raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
+        number, title = chosen[-1]
+        (platform, settings, identity), *_ = self._rows(CAMPAIGN, campaign=number)
+        return Begun(number, title, platform, orjson.loads(settings), orjson.loads(identity))
+
+    def known(self, campaign: Begun, user: str) -> Known | None:
+        """The account with that username or id; of several the one that was asked, has an id, was seen last."""
+        names = {"handle": user.lower(), "key": user, "platform": campaign.platform, "campaign": campaign.id}
+        found = self._rows(BY_KEY, **names)
+        if not found:
+            return None
+        row = max(found, key=lambda r: (r.picks > 0, r.platform_id is not None, r.profile_at or "", -r.node))
+        return Known(Node(row.node), row.platform_id, row.username, row.forgotten_at, row.picks)
+
+    def enlisted(self, platform: str, usernames: Iterable[str]) -> list[Node]:
+        """The nodes of accounts that a person named, as `SqlStore.enlist` gives them; no unknown ones."""
+        nodes = []
+        for name in usernames:
+            held = self._rows(BY_NAME, platform=platform, handle=name.lower())
+            claims = [row.node for row in held if row.platform_id is None]
+            if claims:
+                nodes.append(Node(min(claims)))
+            elif held:
+                nodes.append(Node(max(held, key=lambda row: (row.profile_at or "", -row.node)).node))
+        return nodes
+
+    def asks(self, campaign: int, node: Node) -> list[Ask]:
+        """Every decision to ask an account, in order."""
+        return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
+
+    def picked(self, campaign: int, n: int) -> Pick:
+        """Decision number `n` as it was stored."""
+        wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
+        with self.connection.begin():
+            return reading.pick(self.connection.execute(wanted).one())
+
+    def aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
+        """Other numbers of an account, under which links to it were found, and the decision that showed each."""
+        found = self._rows(ALIASES, campaign=campaign, meant=f"same-as:{node}")
+        return [(Node(row[0]), row[1]) for row in found]
+
+    def led(self, campaign: int, nodes: Sequence[Node], before: int) -> list[Led]:
+        """The links to any of `nodes` that were found by decisions before number `before`, in order."""
+        found = [
+            Led(row[0], Node(row[1]), *row[2:])
+            for node in nodes
+            for row in self._rows(LED, campaign=campaign, node=node, before=before)
+        ]
+        return sorted(found, key=lambda link: link.n)
+
+    def names(self, nodes: Iterable[Node]) -> dict[Node, str]:
+        """How accounts are called: username, else id, else `account N`."""
+        found = {}
+        for node in dict.fromkeys(nodes):
+            rows = self._rows(NAMED, node=node)
+            found[node] = rows[0][0] if rows and rows[0][0] else f"account {node}"
+        return found
+
+    def epochs(self, campaign: int) -> list[tuple[int, int, str, str]]:
+        """The changes of a campaign's history: (number, first pick.n, when, why)."""
+        return [tuple(row) for row in self._rows(EPOCHS, campaign=campaign)]
+
+    def forgotten(self, platform: str, user: str) -> str | None:
+        """Why somebody of that name or id was forgotten; None: nobody was."""
+        from socialcrawl.store.erasure.tombstones import reasons  # noqa: PLC0415
+
+        with self.connection.begin():
+            found = reasons(self.connection, platform, "name", [user]) | reasons(
+                self.connection, platform, "user", [user]
+            )
+        return found.get(user)
+
+    def history(self, campaign: Begun) -> History:
+        """All that the campaign did, as its own crawl folds it."""
+        return SqlStore(self.connection, campaign.id, campaign.platform).history()
+
+    def _rows(self, sql: str, **values: Any) -> Any:
+        with self.connection.begin():
+            return self.connection.execute(text(sql), values).all()
