@@ -23,6 +23,7 @@ from socialcrawl.sources.x.source import XSource
 from socialcrawl.sources.x.wire import XWire, client
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
+from socialcrawl.store.erasure.sparing import Sparing
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.sql import SqlStore
@@ -66,9 +67,8 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
         clock = SystemClock()
         store, lease = _opened(meant, allowed, clock.now())
         undo.pop_all()
-    source = XSource(
-        meant.policy, meant.words, meant.queries, settings.source.pages_per_user, settings.seeds.search_pages
-    )
+    pages = settings.source.pages_per_user, settings.seeds.search_pages
+    source = Sparing(XSource(meant.policy, meant.words, meant.queries, *pages))
     names = store.enlist(meant.usernames, clock.now())
     queries = [Node(-1 - i) for i in range(len(meant.queries))]
     seeds = Seeds(queries, names, settings.seeds.most, look_up=not meant.words.search)

@@ -9,6 +9,9 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
 from socialcrawl.store.address import of
+from socialcrawl.store.erasure.seats import same as same_seeds
+from socialcrawl.store.erasure.seats import unnamed
+from socialcrawl.store.erasure.tombstones import barred
 from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.tables import epoch
 from socialcrawl.store.trouble import told
@@ -31,9 +34,14 @@ def campaign(connection: Connection, settings: dict[str, Any], identity: dict[st
     try:
         with connection.begin():
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
+            gone = _forgotten(connection, settings["source"]["platform"], identity)
             if held is not None:
-                _same(settings["name"], orjson.loads(held.identity), identity)
+                before = orjson.loads(held.identity)
+                if same_seeds(_seeds(before), _seeds(identity), gone):
+                    before = before | {"seeds": before.get("seeds", {}) | {"usernames": _seeds(identity)}}
+                _same(settings["name"], before, identity)
                 return int(held.id)
+            settings, identity = (unnamed(told, gone, lambda _: None) for told in (settings, identity))
             values = {
                 "name": settings["name"],
                 "platform": settings["source"]["platform"],
@@ -47,6 +55,16 @@ def campaign(connection: Connection, settings: dict[str, Any], identity: dict[st
             return number
     except DBAPIError as error:
         raise told(error, of(connection)) from error
+
+
+def _seeds(identity: dict[str, Any]) -> list[Any]:
+    return list(identity.get("seeds", {}).get("usernames") or [])
+
+
+def _forgotten(connection: Connection, platform: str, identity: dict[str, Any]) -> set[str]:
+    """Those of the seeds, by name in lower case, that were forgotten: they are written nowhere again."""
+    names = [str(name).strip().removeprefix("@").lower() for name in _seeds(identity)]
+    return barred(connection, platform, "name", names)
 
 
 def _same(name: str, held: dict[str, Any], given: dict[str, Any]) -> None:

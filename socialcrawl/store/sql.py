@@ -14,6 +14,8 @@ from socialcrawl.store import address, answers, reading
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.charges import bill
+from socialcrawl.store.erasure.pages import Barred, Barring, billed_as, without
+from socialcrawl.store.erasure.seats import seated
 from socialcrawl.store.held import Held, Reuse
 from socialcrawl.store.history import Finished
 from socialcrawl.store.nodes import Nodes
@@ -50,6 +52,7 @@ class SqlStore:
         self._write = Writes(connection, campaign, platform, server)
         self._nodes = Nodes(connection, platform)
         self._charges = SqlCharges(connection)
+        self._barring = Barring(connection, platform)
         self._held = Held(connection, self._write, self._nodes, reuse) if reuse and reuse.hours > 0 else None
         columns = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, columns.where(among(connection, account.c.node)))
@@ -66,11 +69,14 @@ class SqlStore:
         An account that was once stored by name only stays what the name stands for, also when it turned out to be
         another one: the history of a campaign tells so itself.
         """
-        whos = [Who(None, name) for name in usernames]
         with self._transaction():
-            claims = self._nodes.by_name_only([name.lower() for name in usernames])
-            numbers = self._nodes.number(whos, iso(now))
-        return [Node(claims.get(name.lower(), numbers[who])) for name, who in zip(usernames, whos, strict=True)]
+            gone = self._barring.names([name.lower() for name in usernames])
+            seats = seated(self.connection, self.campaign, usernames, gone)
+            names = [seat for seat in seats if isinstance(seat, str)]
+            numbers = self._nodes.number([Who(None, name) for name in names], iso(now))
+            claims = self._nodes.by_name_only([name.lower() for name in names])
+        named = {name: Node(claims.get(name.lower(), numbers[Who(None, name)])) for name in names}
+        return [named[seat] if isinstance(seat, str) else Node(seat) for seat in seats]
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""
@@ -92,10 +98,13 @@ class SqlStore:
         """See `protocols.Store.save`."""
         with self._transaction():
             number = self._sent[grant.request.key]
+            gone = self._barring.of(reply.rows, iso(reply.at)) if isinstance(reply.rows, Page) else None
+            if reply.received is not None and not gone:
+                self._write.response(number, reply.received)
             if not isinstance(reply.rows, Page):
                 self._write.settlement(number, reply)
                 return reply
-            return self._keep(number, grant, reply, reply.rows)
+            return self._keep(number, grant, reply, reply.rows, gone or Barred())
 
     def held(self, request: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
@@ -142,15 +151,16 @@ class SqlStore:
         with self._transaction():
             yield from reading.ledger(self.connection, self.campaign)
 
-    def _keep(self, number: int, grant: Grant, reply: Reply, page: Page) -> Reply:
-        now = iso(reply.at)
+    def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: Barred) -> Reply:
+        """Store a page but for what of it was `gone`; the bill is that of the whole page."""
+        now, page = iso(reply.at), without(whole, gone)
         same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answers.everyone(page), now)
         pairs = answers.mentioned(page, numbers)
         self._write.page(page, numbers, pairs, now)
         kept = answers.answer(page, numbers, same, pairs)
         payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
-        billed = bill(payer, reply, page, self.tariff, self._charges)
+        billed = bill(payer, reply, billed_as(whole, gone, self._write.platform), self.tariff, self._charges)
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.
         noted = reply.kind == "ok" and bool(page.posts or not page.accounts)

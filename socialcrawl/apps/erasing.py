@@ -1,0 +1,122 @@
+"""`socialcrawl forget` and `retain`: what goes is shown and agreed to, then it goes."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import typer
+
+from socialcrawl.clock import SystemClock
+from socialcrawl.errors import SettingsError
+from socialcrawl.model import iso
+from socialcrawl.store.address import Where
+from socialcrawl.store.database import connect
+from socialcrawl.store.erasure import forgetting, quiet
+from socialcrawl.store.erasure.forgetting import Report
+from socialcrawl.store.erasure.orders import Order
+
+DAY = 86_400.0  # seconds
+UNITS = {"d": 1, "w": 7, "y": 365}
+SPAN = re.compile(r"(\d{1,5}) ?([dwy])")
+ROWS = {
+    "account": "accounts emptied",
+    "post": "posts removed",
+    "mention": "mentions removed",
+    "hit": "hits removed",
+    "text": "texts and references of others mended",
+    "response": "original answers removed",
+    "request": "rows of the ledger cleaned",
+    "charge": "charges made anonymous",
+    "outcome": "outcomes computed anew",
+    "link": "links removed or weighed anew",
+    "campaign": "campaigns that named them as seeds",
+    "tombstone": "tombstones put",
+    "epoch": "epochs begun",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How it is done: `dry` changes nothing, `yes` asks nobody, `as_json` prints one JSON object."""
+
+    dry: bool = False
+    yes: bool = False
+    as_json: bool = False
+
+
+def days(text: str) -> float:
+    """The seconds of a span written as 90d, 12w or 2y.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    written = SPAN.fullmatch(text.strip().lower())
+    if written is None:
+        raise SettingsError(f"{text!r} is no span of days: write 90d, 12w or 2y.")
+    return int(written[1]) * UNITS[written[2]] * DAY
+
+
+def forget(where: Where, order: Order, platform: str, manner: Manner) -> None:
+    """Carry out an order on a database, after it was agreed to.
+
+    Raises:
+        StoreError: a campaign runs, or the database cannot be used.
+        SettingsError: nobody is there to agree.
+    """
+    now = iso(SystemClock().now())
+    passed = f", {order.passed} lines of the file ask for nothing" if order.passed else ""
+    _work(where, partial(forgetting.forget, order=order, now=now, platform=platform), manner, passed)
+
+
+def retain(where: Where, kept: float, manner: Manner) -> None:
+    """Forget what was fetched more than `kept` seconds ago.
+
+    Raises:
+        StoreError: a campaign runs, or the database cannot be used.
+    """
+    now = SystemClock().now()
+    before = iso(max(0.0, now - kept))
+    _work(where, partial(forgetting.retain, before=before, now=iso(now)), manner, f", of before {before[:19]}")
+
+
+def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str) -> None:
+    connection = connect(where, create=False, durable=True)
+    try:
+        if not (manner.dry or manner.yes):
+            _agreed(quiet.erase(connection, work, dry=True), more, manner)
+        report = quiet.erase(connection, work, dry=manner.dry)
+    finally:
+        connection.close()
+        connection.engine.dispose()
+    _tell(report, more, manner)
+
+
+def _agreed(report: Report, more: str, manner: Manner) -> None:
+    if manner.as_json or not sys.stdin.isatty():
+        raise SettingsError("What goes is gone for good: agree to it with --yes, or look first with --dry-run.")
+    _tell(report, more, Manner(dry=True))
+    typer.confirm("This cannot be undone. Go on?", abort=True)
+
+
+def _tell(report: Report, more: str, manner: Manner) -> None:
+    if manner.as_json:
+        told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
+        typer.echo(json.dumps(told))
+        return
+    typer.echo(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
+    for table, words in ROWS.items():
+        if report.counts.get(table):
+            typer.echo(f"  {report.counts[table]:>9,}  {words}")
+    if report.nothing:
+        typer.echo("  nothing: there is nothing of it here")
+    _listed("not held, and from now on kept out", report.unheld)
+    _listed("forgotten before", report.before)
+
+
+def _listed(words: str, names: list[str], most: int = 10) -> None:
+    if names:
+        rest = f" and {len(names) - most} more" if len(names) > most else ""
+        typer.echo(f"{words}: {', '.join(names[:most])}{rest}")

@@ -1,0 +1,165 @@
+"""Outcomes and links as they would be without what goes: section 2.3 over the posts that are left."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
+
+from socialcrawl.relevance import worth
+from socialcrawl.store.bulk import Statement
+from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
+from socialcrawl.store.erasure.keyed import keyed
+from socialcrawl.store.erasure.ledger import Hits, Key, Read
+from socialcrawl.store.erasure.sparing import FORGOTTEN
+from socialcrawl.store.tables import epoch, link, mention, outcome, pick, post
+
+CHUNK = 1_000  # picks at a time
+OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
+WHICH = (outcome.c.campaign == bindparam("the_campaign"), outcome.c.n == bindparam("the_n"))
+LINK = ("the_campaign", "the_n", "the_position")
+PLACE = (
+    link.c.campaign == bindparam("the_campaign"),
+    link.c.n == bindparam("the_n"),
+    link.c.position == bindparam("the_position"),
+)
+
+
+class Derived:
+    """What is derived from the posts, made anew; `changed` collects the campaigns whose history is another now.
+
+    Args:
+        connection: the database, in a transaction; what goes is listed, and still there.
+        gone: what goes.
+        read: what the ledger says of the picks' pages.
+    """
+
+    def __init__(self, connection: Connection, gone: Gone, read: dict[Key, Read]) -> None:
+        self.connection, self.gone, self.read = connection, gone, read
+        self.changed: set[int] = set()
+        self.outcomes = self.links = 0
+        values: dict[str, Any] = {name: bindparam(name) for name in OUTCOME[:3]}
+        self._outcome = Statement(connection, update(outcome).where(*WHICH).values(values), OUTCOME)
+        self._cut = Statement(connection, delete(link).where(*PLACE), LINK)
+        alpha = update(link).where(*PLACE).values(alpha=bindparam("alpha"))
+        self._alpha = Statement(connection, alpha, ("alpha", *LINK))
+
+    def run(self) -> None:
+        """Write all that changes: first the forgotten themselves, then whoever's posts go."""
+        if self.gone.nodes:
+            self._forgotten()
+        if self.gone.posts:
+            self._others()
+
+    def _forgotten(self) -> None:
+        mine = outcome.c.node.in_(select(gone_node.c.node))
+        fresh = mine & (outcome.c.missing.is_distinct_from(FORGOTTEN))
+        self._note(select(outcome.c.campaign).where(fresh))
+        emptied = update(outcome).where(fresh).values(value=0.0, occurrences=0, posts=0, missing=FORGOTTEN)
+        self.outcomes += self.connection.execute(emptied).rowcount
+        asked = (outcome.c.campaign == link.c.campaign) & (outcome.c.n == link.c.n) & mine
+        theirs = link.c.node.in_(select(gone_node.c.node)) | exists().where(asked)
+        self._note(select(link.c.campaign).where(theirs))
+        self.links += self.connection.execute(delete(link).where(theirs)).rowcount
+        shown = pick.c.features.is_not(None) | (pick.c.score != 0.0)  # made of who linked to them, and how
+        scored = update(pick).where(pick.c.node.in_(select(gone_node.c.node)), shown)
+        self.connection.execute(scored.values(score=0.0, features=None))
+
+    def _others(self) -> None:
+        """The picks that read posts that go, and are not forgotten themselves."""
+        hits = Hits(self.connection)
+        for campaign in self._campaigns():
+            of_others = self._picks(campaign)
+            for begin in range(0, len(of_others), CHUNK):
+                self._renew(campaign, of_others[begin : begin + CHUNK], hits)
+
+    def _campaigns(self) -> Sequence[int]:
+        return (
+            self.connection.execute(select(outcome.c.campaign).distinct().order_by(outcome.c.campaign)).scalars().all()
+        )
+
+    def _picks(self, campaign: int) -> list[Any]:
+        """The picks of a campaign that may have read posts that go, by the ledger or by their author."""
+        authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)))
+        author = outcome.c.node.in_(authors).label("author")
+        columns = select(
+            outcome.c.n, outcome.c.node, outcome.c.at, outcome.c.posts, outcome.c.missing, pick.c.act, author
+        )
+        joined = columns.join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
+        wanted = joined.where(outcome.c.campaign == campaign, outcome.c.posts > 0).order_by(outcome.c.n)
+        return [row for row in self.connection.execute(wanted) if self._lost(campaign, row)]
+
+    def _lost(self, campaign: int, row: Any) -> bool:
+        read = self.read.get((campaign, row.n))
+        known = read is not None and not read.unknown
+        return bool(read and read.lost) if known or row.act == "search" else bool(row.author)
+
+    def _renew(self, campaign: int, rows: Sequence[Any], hits: Hits) -> None:
+        outcomes, of_links = [], {}
+        for row in rows:
+            read = self.read.get((campaign, row.n))
+            if (read is None or read.unknown) and row.act != "search":
+                read = self._by_author(row, hits.of(campaign))
+            assert read is not None
+            if not read.lost:
+                continue
+            valued = row.missing is None and row.act != "search"
+            count = read.hits if valued else 0
+            outcomes.append((worth(count), count, read.posts, campaign, row.n))
+            if valued:
+                of_links[row.n] = read
+        self._outcome.run(outcomes)
+        self.outcomes += len(outcomes)
+        if outcomes:
+            self.changed.add(campaign)
+        self._relink(campaign, of_links)
+
+    def _relink(self, campaign: int, reads: dict[int, Read]) -> None:
+        columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(link.c.campaign == campaign)
+        cut, renewed = [], []
+        for row in keyed(self.connection, columns, link.c.n, list(reads)):
+            read = reads[row.n]
+            if row.node not in read.targets:
+                continue  # a name that was settled on another account later: its posts are not known
+            if row.node not in read.left:
+                cut.append((campaign, row.n, row.position))
+            elif (alpha := worth(read.left[row.node])) != row.alpha:
+                renewed.append((alpha, campaign, row.n, row.position))
+        self._cut.run(cut)
+        self._alpha.run(renewed)
+        self.links += len(cut) + len(renewed)
+
+    def _by_author(self, row: Any, hits: Any) -> Read:
+        """What a pick read, where the ledger does not say: the author's posts that were there by then."""
+        read = Read()
+        mine = (post.c.author == row.node) & (post.c.fetched_at <= row.at)
+        keys = self.connection.execute(select(post.c.id).where(mine)).scalars().all()
+        left = [key for key in keys if key not in self.gone.posts]
+        read.posts, read.lost = len(left), len(keys) - len(left)
+        read.hits = sum(hits.get(key, 0) for key in left)
+        pairs = select(mention.c.post, mention.c.node).join(post, post.c.id == mention.c.post).where(mine)
+        for key, node in self.connection.execute(pairs):
+            read.targets.add(node)
+            if key not in self.gone.posts:
+                read.left[node] = read.left.get(node, 0) + hits.get(key, 0)
+        return read
+
+    def _note(self, campaigns: Any) -> None:
+        self.changed.update(self.connection.execute(campaigns.distinct()).scalars())
+
+
+def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) -> int:
+    """The number of epochs begun: one for each campaign whose history changed, at its next pick."""
+    number = 0
+    for campaign in sorted(campaigns):
+        last = select(func.coalesce(func.max(epoch.c.number), -1)).where(epoch.c.campaign == campaign)
+        first = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == campaign)
+        values = {
+            "campaign": campaign,
+            "number": int(connection.execute(last).scalar_one()) + 1,
+            "first": int(connection.execute(first).scalar_one()) + 1,
+            "began_at": now,
+            "why": why,
+        }
+        connection.execute(insert(epoch).values(values))
+        number += 1
+    return number

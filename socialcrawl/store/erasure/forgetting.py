@@ -1,0 +1,113 @@
+"""Forgetting: content goes, tombstones stay, and what was derived from it is derived anew. In one transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from socialcrawl.store.erasure import derived, found, ledger, rows, seats, tombstones
+from socialcrawl.store.erasure.found import Gone
+from socialcrawl.store.erasure.orders import Order
+
+
+@dataclass(slots=True)
+class Report:
+    """What was done.
+
+    Attributes:
+        counts: rows removed or changed, by table; `text` counts others' posts and profiles that were reworded.
+        unheld: what was named and is not in the database, as `user:ID`, `@name`, `post:ID`; a tombstone keeps it out.
+        before: what was named and had been forgotten before.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    unheld: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing had to change."""
+        return not any(self.counts.values())
+
+
+def forget(connection: Connection, order: Order, now: str, platform: str = "x") -> Report:
+    """The report of an order that was carried out; called in a transaction, while no campaign runs.
+
+    Args:
+        connection: the database.
+        order: who and what is to be forgotten.
+        now: the instant, ISO 8601.
+        platform: that of the ids and names.
+    """
+    known = _known(connection, order, platform)
+    found.temporary(connection)
+    places, scrubbed = rows.unplaced(connection, order, platform) if order.places else (0, set())
+    gone = found.of_order(connection, order, platform)
+    report = Report(*({}, *_named(connection, order, gone, known)))
+    report.counts = _erased(connection, gone, now, "forget", lambda: _of_others(connection, gone, now, scrubbed))
+    report.counts["text"] += places
+    return report
+
+
+def retain(connection: Connection, before: str, now: str) -> Report:
+    """The report after all that was fetched before an instant was forgotten; called in a transaction.
+
+    Posts count by `fetched_at`; profiles by `profile_at`, of which id and username stay.
+
+    Args:
+        connection: the database.
+        before: the instant, ISO 8601 as the database writes it.
+        now: the present instant.
+    """
+    found.temporary(connection)
+    gone = found.older(connection, before)
+
+    def others() -> dict[str, int]:
+        return {"account": rows.faded(connection, before), "response": rows.outlived(connection, before)}
+
+    return Report(_erased(connection, gone, now, "retain", others))
+
+
+def _erased(
+    connection: Connection, gone: Gone, now: str, why: str, others: Callable[[], dict[str, int]]
+) -> dict[str, int]:
+    """The counts after all of it: what is derived first, as the posts are needed for it."""
+    read = ledger.passed(connection, gone)
+    made = derived.Derived(connection, gone, read.read)
+    made.run()
+    counts = {"request": ledger.write(connection, read), "outcome": made.outcomes, "link": made.links, "text": 0}
+    counts |= others()
+    counts["charge"] = rows.anonymous(connection, gone)
+    counts |= rows.removed(connection)
+    cleared = seats.cleared(connection, gone) if gone.names else set()
+    counts["campaign"] = len(cleared)
+    counts["tombstone"] = rows.remembered(connection, gone, now)
+    counts["epoch"] = derived.begun(connection, made.changed | read.reopened | cleared, why, now)
+    found.dropped(connection)
+    return counts
+
+
+def _of_others(connection: Connection, gone: Gone, now: str, scrubbed: set[str]) -> dict[str, int]:
+    """What others' rows hold of the forgotten, and the forgotten's own accounts."""
+    cited = rows.cited(connection)
+    reworded = rows.reworded(connection, gone) if gone.names or gone.posts else 0
+    keys = {*gone.ids, *gone.names, *gone.posts, *scrubbed}
+    return {
+        "text": cited + reworded,
+        "response": rows.unheard(connection, keys),
+        "account": rows.emptied(connection, gone, now),
+    }
+
+
+def _known(connection: Connection, order: Order, platform: str) -> set[str]:
+    """What of an order was forgotten before, as a person would write it."""
+    given = (("user", order.users, "user:"), ("name", order.names, "@"), ("post", order.posts, "post:"))
+    return {f"{mark}{key}" for kind, keys, mark in given for key in tombstones.barred(connection, platform, kind, keys)}
+
+
+def _named(connection: Connection, order: Order, gone: Gone, known: set[str]) -> tuple[list[str], list[str]]:
+    """What of an order is not here: never was, or was forgotten before."""
+    held = {*(f"@{name}" for name in gone.owners), *found.held(connection, gone)}
+    named = [*(f"user:{key}" for key in order.users), *(f"@{key}" for key in order.names)]
+    absent = [key for key in (*named, *(f"post:{key}" for key in order.posts)) if key not in held]
+    return [key for key in absent if key not in known], [key for key in absent if key in known]

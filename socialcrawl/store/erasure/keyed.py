@@ -1,0 +1,16 @@
+"""Rows by long lists of keys, on both databases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Column, Connection, Select
+
+CHUNK = 5_000  # keys a statement
+
+
+def keyed(connection: Connection, query: Select[Any], key: Column[Any], keys: Sequence[str | int]) -> list[Any]:
+    """The rows of `query` whose column `key` is one of the keys; their order holds for some thousand keys only."""
+    found: list[Any] = []
+    for begin in range(0, len(keys), CHUNK):
+        found += connection.execute(query.where(key.in_(keys[begin : begin + CHUNK]))).all()
+    return found

@@ -1,0 +1,228 @@
+"""The ledger without what goes: parameters, pages and kept answers, and what is left of the pages each pick read."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import Connection, select
+
+from socialcrawl.model import Answer
+from socialcrawl.store import answers
+from socialcrawl.store.bulk import updating
+from socialcrawl.store.erasure.found import Gone
+from socialcrawl.store.erasure.keyed import keyed
+from socialcrawl.store.tables import hit, request
+
+CHUNK = 2_000  # rows read at a time
+CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
+NAMES, IDS = ("usernames", "username"), ("ids", "id")  # parameters that name users
+TOKENS = ("pagination_token", "next_token")  # they belong to the answer before
+Key = tuple[int, int]
+"""A pick: campaign.id, pick.n."""
+
+
+class Came(NamedTuple):
+    """A page as the ledger keeps it: ids of its posts, (place, node mentioned), who is answered about, who missing."""
+
+    ids: list[str]
+    pairs: list[tuple[int, int]]
+    found: list[int]
+    missing: dict[int, str]
+
+
+@dataclass(slots=True)
+class Read:
+    """What a pick read: all targets, and what is left without the posts that go.
+
+    `posts` and `hits` count the posts left and their occurrences; `left` has the occurrences of the posts left that
+    mention each target; `unknown` says that the ledger does not know the posts of one of its pages.
+    """
+
+    posts: int = 0
+    hits: int = 0
+    targets: set[int] = field(default_factory=set)
+    left: dict[int, int] = field(default_factory=dict)
+    lost: int = 0
+    unknown: bool = False
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What one pass over the ledger found: rows to write, picks that read what goes, campaigns with an open answer."""
+
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    read: dict[Key, Read] = field(default_factory=dict)
+    reopened: set[int] = field(default_factory=set)
+
+
+class Hits:
+    """The occurrences of a campaign's topic in posts, by id; those of a campaign are read at once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._of: dict[int, dict[str, int]] = {}
+
+    def of(self, campaign: int) -> Mapping[str, int]:
+        """Of each post that matches the campaign's topic."""
+        if campaign not in self._of:
+            wanted = select(hit.c.post, hit.c.occurrences).where(hit.c.campaign == campaign)
+            self._of = {campaign: {row.post: row.occurrences for row in self.connection.execute(wanted)}}
+        return self._of[campaign]
+
+
+def passed(connection: Connection, gone: Gone) -> Ledger:
+    """The whole ledger, read once in order of campaigns; nothing is written."""
+    found, hits = Ledger(), Hits(connection)
+    origins = _origins(connection)
+    for row in _rows(connection):
+        came = origins.get(row.digest) if row.kind == "held" else _came(row)
+        if row.kind in ("ok", "held", "missing"):
+            _add(found.read, row, came, gone, hits)
+        cleaned = _cleaned(row, came, gone, hits)
+        if cleaned is not None:
+            found.rows.append((*cleaned, row.id))
+            if cleaned[-1] != row.answer:
+                found.reopened.add(row.campaign)
+    return found
+
+
+def write(connection: Connection, ledger: Ledger) -> int:
+    """The number of rows of the ledger that were cleaned; they are written."""
+    statement = updating(connection, request, CLEANED, "id")
+    for begin in range(0, len(ledger.rows), CHUNK):
+        statement.run(ledger.rows[begin : begin + CHUNK])
+    return len(ledger.rows)
+
+
+def _rows(connection: Connection) -> Iterator[Any]:
+    names = ("id", "campaign", "n", "kind", "posts", *CLEANED)
+    columns = select(*(request.c[name] for name in names))
+    for campaign in (
+        connection.execute(select(request.c.campaign).distinct().order_by(request.c.campaign)).scalars().all()
+    ):
+        last = -1
+        while True:
+            after = columns.where(request.c.campaign == campaign, request.c.id > last).order_by(request.c.id)
+            rows = connection.execute(after.limit(CHUNK)).all()
+            yield from rows
+            if len(rows) < CHUNK:
+                break
+            last = rows[-1].id
+
+
+def _came(row: Any) -> Came | None:
+    """The page of a row; None if the ledger does not know it (an older program, or a look-up)."""
+    if row.nodes is None:
+        return None
+    pairs, found, missing = answers.from_nodes(row.nodes)
+    return Came(orjson.loads(row.post_ids or "[]"), pairs, found, missing)
+
+
+def _origins(connection: Connection) -> dict[str, Came]:
+    """The page that each held answer was made of, by digest: the newest of the platform's own."""
+    held = connection.execute(
+        select(request.c.digest).distinct().where(request.c.kind == "held", request.c.posts > 0)
+    ).scalars().all()  # fmt: skip
+    columns = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
+    whole = columns.where(request.c.nodes.is_not(None))
+    known = keyed(connection, whole, request.c.digest, [key for key in held if key is not None])
+    rows = sorted(known, key=lambda row: row.id)
+    return {row.digest: came for row in rows if (came := _came(row)) is not None}
+
+
+def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: Hits) -> None:
+    """Add a page to what its pick read."""
+    if not row.posts:
+        return
+    mine = read.setdefault((row.campaign, row.n), Read())
+    if came is None:
+        mine.unknown = True
+        return
+    counts = hits.of(row.campaign)
+    here = [counts.get(key, 0) for key in came.ids]
+    kept = [key not in gone.posts for key in came.ids]
+    mine.posts += sum(kept)
+    mine.lost += len(kept) - sum(kept)
+    mine.hits += sum(count for count, stays in zip(here, kept, strict=True) if stays)
+    for place, node in came.pairs:
+        mine.targets.add(node)
+        if kept[place]:
+            mine.left[node] = mine.left.get(node, 0) + here[place]
+
+
+def _cleaned(row: Any, came: Came | None, gone: Gone, hits: Hits) -> tuple[Any, ...] | None:
+    """The new values of CLEANED for a row; None if it holds nothing that goes."""
+    params, digest, cursor = _params(row, gone)
+    page = None if came is None or row.kind == "held" else _page(came, gone)
+    answer = _answer(row, came, gone, hits)
+    post_ids, nodes = row.post_ids, row.nodes
+    if came is not None and page is not None:
+        post_ids = None if row.post_ids is None else orjson.dumps(page.ids).decode()
+        nodes = answers.nodes(page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing))
+    elif row.post_ids is not None:
+        ids = orjson.loads(row.post_ids)
+        if any(key in gone.posts for key in ids):
+            post_ids = orjson.dumps([key for key in ids if key not in gone.posts]).decode()
+    new = (params, digest, cursor, post_ids, nodes, answer)
+    return None if new == tuple(getattr(row, name) for name in CLEANED) else new
+
+
+def _params(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
+    """Parameters without the forgotten; a question that named them has no digest, one about them alone no cursor."""
+    params = orjson.loads(row.params)
+    left = dict(params)
+    for name in (*IDS, *NAMES):
+        if name in params:
+            keys = str(params[name]).split(",")
+            stay = [key for key in keys if (key.lower() not in gone.names if name in NAMES else key not in gone.ids)]
+            left[name] = ",".join(stay)
+    if left == params:
+        return row.params, row.digest, row.cursor
+    nobody = not any(left.get(name) for name in (*IDS, *NAMES))
+    left = {name: value for name, value in left.items() if value and not (nobody and name in TOKENS)}
+    return orjson.dumps(left).decode(), None, None if nobody else row.cursor
+
+
+def _page(came: Came, gone: Gone) -> Came | None:
+    """A page without what goes; None if there is nothing in it that does."""
+    places = {old: new for new, old in enumerate(i for i, key in enumerate(came.ids) if key not in gone.posts)}
+    left = Came(
+        [came.ids[place] for place in places],
+        [(places[place], node) for place, node in came.pairs if place in places and node not in gone.nodes],
+        [node for node in came.found if node not in gone.nodes],
+        {node: why for node, why in came.missing.items() if node not in gone.nodes},
+    )
+    return None if left == came else left
+
+
+def _answer(row: Any, came: Came | None, gone: Gone, hits: Hits) -> str | None:
+    """The answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
+    if row.answer is None:
+        return None
+    old = answers.unpacked(row.answer)
+    if came is None:  # a look-up; or posts of which the ledger does not know which
+        return None if row.posts else _unnamed(row.answer, old, gone)
+    page = _page(came, gone)
+    if page is None:
+        return _unnamed(row.answer, old, gone)
+    if row.kind == "held":
+        return None  # it can be made again of what is left
+    counts = hits.of(row.campaign)
+    here = [counts.get(key, 0) for key in page.ids]
+    targets = answers.weighed(page.pairs, here)
+    new = replace(old, posts=len(here), hits=sum(here), targets=list(targets), target_hits=list(targets.values()))
+    return _unnamed(row.answer, new, gone)
+
+
+def _unnamed(text: str, old: Answer, gone: Gone) -> str:
+    kept = [(node, hits) for node, hits in zip(old.targets, old.target_hits, strict=True) if node not in gone.nodes]
+    new = replace(
+        old,
+        targets=[node for node, _ in kept],
+        target_hits=[hits for _, hits in kept],
+        found={node: key for node, key in old.found.items() if node not in gone.nodes},
+        missing={node: why for node, why in old.missing.items() if node not in gone.nodes},
+    )
+    packed = answers.packed(new)
+    return text if packed == text else packed

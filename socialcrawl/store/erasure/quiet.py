@@ -1,0 +1,94 @@
+"""Erasing for good: while no campaign runs, in one transaction, and without leftovers in the file of the database."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl.errors import StoreError
+from socialcrawl.store.address import of
+from socialcrawl.store.erasure.forgetting import Report
+from socialcrawl.store.lease import Lease
+from socialcrawl.store.tables import campaign
+from socialcrawl.store.tables import metadata as tables
+from socialcrawl.store.trouble import told
+
+LEFTOVERS = (
+    "is being read by another program, so that its log still holds older pages: close the program and run the same "
+    "command again."
+)
+
+
+def erase(connection: Connection, work: Callable[[Connection], Report], *, dry: bool = False) -> Report:
+    """The report of `work`, which was done in one transaction while no campaign ran.
+
+    Afterwards nothing of what went is left in the database's file, nor in the log beside it.
+
+    Args:
+        connection: the database, without a transaction.
+        work: what to do in the transaction.
+        dry: whether all of it is taken back, so that only the report remains.
+
+    Raises:
+        StoreError: a campaign of the database runs, or the database cannot be written; or all was done, but another
+            program that reads keeps leftovers in place.
+    """
+    try:
+        with _quiet(connection) as names:
+            _prepare(connection)
+            with connection.begin() as transaction:
+                if _names(connection) != names:
+                    raise StoreError("A campaign was begun in this database meanwhile: stop it, and run again.")
+                report = work(connection)
+                if dry:
+                    transaction.rollback()
+            if not dry:
+                _sweep(connection)
+            return report
+    except DBAPIError as error:
+        raise told(error, of(connection)) from error
+
+
+@contextmanager
+def _quiet(connection: Connection) -> Iterator[list[str]]:
+    """The names of all campaigns, none of which can be run meanwhile."""
+    with connection.begin():
+        names = _names(connection)
+    with ExitStack() as held:
+        for name in names:
+            held.callback(Lease(connection, name).release)
+        yield names
+
+
+def _names(connection: Connection) -> list[str]:
+    return list(connection.execute(select(campaign.c.name).order_by(campaign.c.id)).scalars())
+
+
+def _prepare(connection: Connection) -> None:
+    """What is removed is overwritten, and lists of keys stay out of temporary files."""
+    if connection.dialect.name == "sqlite":
+        _raw(connection, "pragma secure_delete = on", "pragma temp_store = memory")
+
+
+def _sweep(connection: Connection) -> None:
+    """Write the database anew: older copies of rows that were moved may lie in pages that are half full."""
+    if connection.dialect.name == "sqlite":
+        _raw(connection, "pragma temp_store = default", "vacuum")
+        if _raw(connection, "pragma wal_checkpoint(truncate)")[0][0]:
+            raise StoreError(f"All of it was forgotten, but {of(connection)} {LEFTOVERS}")
+        return
+    with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:
+        for table in tables.sorted_tables:
+            alone.exec_driver_sql(f"vacuum full {table.name}")
+
+
+def _raw(connection: Connection, *statements: str) -> list[Any]:
+    """What the last of statements answers that have to run outside of a transaction."""
+    cursor: Any = connection.connection.cursor()
+    rows: list[Any] = []
+    for statement in statements:
+        rows = cursor.execute(statement).fetchall()
+    cursor.close()
+    return rows

@@ -1,0 +1,188 @@
+"""The rows themselves: posts, accounts and original answers without what goes, and tombstones in its place."""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, bindparam, case, delete, func, null, or_, select, update
+
+from socialcrawl.store.bulk import Statement, updating
+from socialcrawl.store.erasure import tombstones
+from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
+from socialcrawl.store.erasure.keyed import keyed
+from socialcrawl.store.erasure.orders import Order
+from socialcrawl.store.erasure.texts import without_links, without_names
+from socialcrawl.store.tables import account, charge, hit, mention, post, request, response, tombstone
+
+CHUNK = 5_000  # rows read at a time
+FEW = 20  # names to search for in SQL
+PROFILE = ("name", "description", "created_at", "followers", "following", "posts", "listed", "protected", "verified",
+           "url", "profile_at")  # fmt: skip
+REFERENCES = ("reply_to", "quote_of", "conversation_id")
+PLACES = ("geo", "coordinates", "place")  # what X's JSON says of where a post was written
+WORDS = re.compile(rb"\w+")
+
+
+def cited(connection: Connection) -> int:
+    """The number of others' posts whose references to posts that go were cut; no original speaks of the forgotten."""
+    ids = select(gone_post.c.id)
+    cut = {name: case((post.c[name].in_(ids), null()), else_=post.c[name]) for name in REFERENCES}
+    refers = or_(*(post.c[name].in_(ids) for name in REFERENCES)) & post.c.id.not_in(ids)
+    number = connection.execute(update(post).where(refers).values(cut | {"original": null()})).rowcount
+    named = select(mention.c.post).where(mention.c.node.in_(select(gone_node.c.node)))
+    told = update(post).where(post.c.original.is_not(None), post.c.id.in_(named))
+    connection.execute(told.values(original=None))
+    return int(number)
+
+
+def reworded(connection: Connection, gone: Gone) -> int:
+    """The number of others' posts and profiles in which names of the forgotten, and links to them, were replaced."""
+    names = ("text", "urls", "original")
+    statement, number = updating(connection, post, names, "id"), 0
+    columns = select(post.c.id, *(post.c[column] for column in names)).where(post.c.id.not_in(select(gone_post.c.id)))
+    if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
+        words = [*gone.names, "/status"]
+        found_in = (post.c[column].icontains(word, autoescape=True) for column in names for word in words)
+        columns = columns.where(or_(*found_in))
+    for rows in _chunks(connection, columns, post.c.id):
+        found = [new for row in rows if (new := _reworded(row, gone)) is not None]
+        statement.run(found)
+        number += len(found)
+    return number + _profiles(connection, gone)
+
+
+def _reworded(row: Any, gone: Gone) -> tuple[Any, ...] | None:
+    text = without_names(row.text, gone.names, gone.posts)
+    urls = without_links(row.urls, gone.names, gone.posts)
+    told = row.original is not None and without_names(row.original, gone.names, gone.posts) != row.original
+    if text == row.text and urls == row.urls and not told:
+        return None
+    return text, urls, None, row.id
+
+
+def _profiles(connection: Connection, gone: Gone) -> int:
+    names = ("name", "description", "url")
+    statement, number = updating(connection, account, names, "node"), 0
+    shown = select(account.c.node, *(account.c[name] for name in names)).where(account.c.description.is_not(None))
+    for rows in _chunks(connection, shown, account.c.node):
+        found = []
+        for node, *texts in rows:
+            new = [text and without_names(text, gone.names, gone.posts) for text in texts]
+            if new != texts and node not in gone.nodes:
+                found.append((*new, node))
+        statement.run(found)
+        number += len(found)
+    return number
+
+
+def removed(connection: Connection) -> dict[str, int]:
+    """The numbers of rows removed: posts, and mentions and hits with them; mentions of the forgotten too."""
+    ids, nodes = select(gone_post.c.id), select(gone_node.c.node)
+    said = delete(mention).where(mention.c.post.in_(ids) | mention.c.node.in_(nodes))
+    return {
+        "hit": connection.execute(delete(hit).where(hit.c.post.in_(ids))).rowcount,
+        "mention": connection.execute(said).rowcount,
+        "post": connection.execute(delete(post).where(post.c.id.in_(ids))).rowcount,
+    }
+
+
+def emptied(connection: Connection, gone: Gone, now: str) -> int:
+    """The number of accounts emptied; another one that still shows a name of the forgotten loses that name."""
+    nothing: dict[str, Any] = dict.fromkeys((*PROFILE, "platform_id", "username", "handle"))
+    fresh = account.c.node.in_(select(gone_node.c.node)) & account.c.forgotten_at.is_(None)
+    number = connection.execute(update(account).where(fresh).values(nothing | {"forgotten_at": now})).rowcount
+    ours = select(account.c.node).where(account.c.platform == gone.platform)
+    shown = keyed(connection, ours, account.c.handle, list(gone.names))
+    names = updating(connection, account, ("username", "handle"), "node")
+    names.run([(None, None, row.node) for row in shown])
+    return int(number)
+
+
+def faded(connection: Connection, before: str) -> int:
+    """The number of profiles emptied that were fetched before an instant; id and username stay."""
+    old = update(account).where(account.c.profile_at < before)
+    return int(connection.execute(old.values(dict.fromkeys(PROFILE))).rowcount)
+
+
+def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, set[str]]:
+    """The number of originals without their places now, and the ids of all posts whose places had to go."""
+    users = [key for kind, key in order.places if kind == "user"]
+    ids = [key for kind, key in order.places if kind == "post"]
+    whole = select(post.c.id, post.c.original)
+    written = whole.join(account, account.c.node == post.c.author).where(account.c.platform == platform)
+    by_user = keyed(connection, written, account.c.platform_id, sorted(users))
+    by_id = keyed(connection, whole, post.c.id, sorted(ids))
+    rows = {row.id: row.original for row in (*by_user, *by_id)}
+    changed = []
+    for key, original in rows.items():
+        told = orjson.loads(original) if original else {}
+        if any(name in told for name in PLACES):
+            left = {name: value for name, value in told.items() if name not in PLACES}
+            changed.append((orjson.dumps(left).decode(), key))
+    updating(connection, post, ("original",), "id").run(changed)
+    return len(changed), {*rows, *ids}
+
+
+def unheard(connection: Connection, keys: set[str]) -> int:
+    """The number of original answers removed: those in which one of the ids or names occurs as a word."""
+    wanted = {key.lower().encode() for key in keys}
+    columns = select(response.c.request, response.c.url, response.c.headers, response.c.body)
+    found: list[int] = []
+    for rows in _chunks(connection, columns, response.c.request, 200):
+        for row in rows:
+            whole = b" ".join((zlib.decompress(row.body), row.url.encode(), row.headers.encode())).lower()
+            if not wanted.isdisjoint(WORDS.findall(whole)):
+                found.append(row.request)
+    Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",)).run(
+        [(key,) for key in found]
+    )
+    return len(found)
+
+
+def outlived(connection: Connection, before: str) -> int:
+    """The number of original answers removed that arrived before an instant."""
+    old = select(request.c.id).where(request.c.arrived_at < before)
+    return int(connection.execute(delete(response).where(response.c.request.in_(old))).rowcount)
+
+
+def anonymous(connection: Connection, gone: Gone) -> int:
+    """The number of charges that name a digest instead of what goes: what was billed today stays billed."""
+    columns = (charge.c.day, charge.c.credential, charge.c.kind, charge.c.resource)
+    users = keyed(connection, select(*columns).where(charge.c.kind == "user"), charge.c.resource, list(gone.ids))
+    posts = select(*columns).where(charge.c.kind == "post", charge.c.resource.in_(select(gone_post.c.id)))
+    same = [getattr(charge.c, name) == bindparam(f"the_{name}") for name in ("day", "credential", "kind", "resource")]
+    names = ("digest", "the_day", "the_credential", "the_kind", "the_resource")
+    statement = Statement(connection, update(charge).where(*same).values(resource=bindparam("digest")), names)
+    found = [*users, *connection.execute(posts).all()]
+    statement.run([(_charged(gone, row), *row) for row in found])
+    return len(found)
+
+
+def _charged(gone: Gone, row: Any) -> str:
+    platform = gone.platform if row.kind == "user" else gone.posts[row.resource].platform
+    return tombstones.digest(platform, row.kind, row.resource)
+
+
+def remembered(connection: Connection, gone: Gone, now: str) -> int:
+    """The number of tombstones put for all that goes and was not forgotten before."""
+    count = select(func.count()).select_from(tombstone)
+    before = connection.execute(count).scalar_one()
+    rows = [*_stones(gone.platform, "user", gone.ids, now), *_stones(gone.platform, "name", gone.names, now)]
+    rows += [(tombstones.digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
+    for begin in range(0, len(rows), CHUNK):
+        tombstones.put(connection, rows[begin : begin + CHUNK])
+    return int(connection.execute(count).scalar_one() - before)
+
+
+def _stones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:
+    return [(tombstones.digest(platform, kind, key), kind, why, now) for key, why in whys.items()]
+
+
+def _chunks(connection: Connection, columns: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
+    """All rows in order of a key, which is the first column, some at a time: they may be written meanwhile."""
+    rows = connection.execute(columns.order_by(key).limit(size)).all()
+    while rows:
+        yield rows
+        rows = connection.execute(columns.where(key > rows[-1][0]).order_by(key).limit(size)).all()

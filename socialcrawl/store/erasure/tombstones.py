@@ -1,0 +1,58 @@
+"""Tombstones: who and what was forgotten, as hashes, so that it is not collected again."""
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from sqlalchemy import Connection, select
+
+from socialcrawl.store.bulk import inserting
+from socialcrawl.store.erasure.keyed import keyed
+from socialcrawl.store.tables import tombstone
+
+COLUMNS = ("digest", "kind", "why", "at")
+AGED = "retain"  # why a tombstone was put where a post only became too old
+
+
+def digest(platform: str, kind: str, key: str) -> str:
+    """The hash of what was forgotten: 32 hexadecimal digits in which nothing can be read.
+
+    Args:
+        platform: x, ...
+        kind: user (by the platform's id), name (of a user, without regard to case) or post.
+        key: the id or the name.
+    """
+    exact = key.lower() if kind == "name" else key
+    return blake2b(f"{platform}\n{kind}\n{exact}".encode(), digest_size=16).hexdigest()
+
+
+def any_set(connection: Connection) -> bool:
+    """Whether anything was ever forgotten here."""
+    return connection.execute(select(tombstone.c.digest).limit(1)).first() is not None
+
+
+def barred(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> set[str]:
+    """Those of the keys that were forgotten, as they were given; two short statements whatever their number.
+
+    Args:
+        connection: the database, in a transaction.
+        platform: that of the keys.
+        kind: user | name | post.
+        keys: ids or names.
+    """
+    return set(reasons(connection, platform, kind, keys))
+
+
+def reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> dict[str, str]:
+    """Why those of the keys that were forgotten were; see `barred`."""
+    by_key = {key: digest(platform, kind, key) for key in keys}
+    if not by_key or not any_set(connection):
+        return {}
+    columns = select(tombstone.c.digest, tombstone.c.why)
+    rows = keyed(connection, columns, tombstone.c.digest, list(dict.fromkeys(by_key.values())))
+    why = {row.digest: row.why for row in rows}
+    return {key: why[hashed] for key, hashed in by_key.items() if hashed in why}
+
+
+def put(connection: Connection, rows: Sequence[tuple[str, str, str, str]]) -> None:
+    """Tombstones (digest, kind, why, at) kept for ever; one that is there stays as it was."""
+    inserting(connection, tombstone, COLUMNS, "ignore").run(rows)
