@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from socialcrawl.model import Outcome, Stop, Wait
 from socialcrawl.protocols import Batch, Crawl, History
 
-FREE = ("search", "resolve")  # acts that find out whom to ask, and ask nobody
+FREE = ("search", "resolve", "import")  # acts that find out whom to ask, or know already, and ask nobody
 
 
 class Bounded:

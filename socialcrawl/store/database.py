@@ -2,7 +2,7 @@
 
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
 from sqlalchemy.exc import DBAPIError
@@ -13,6 +13,9 @@ from socialcrawl.store.address import Server, Where
 from socialcrawl.store.trouble import told
 
 BUSY = 120  # seconds to wait for another process that writes
+Opened: TypeAlias = Connection
+"""A connection as `connect` gives it, for those who only hand it on."""
+
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
 

@@ -16,7 +16,7 @@ TOP = """
 select coalesce('@' || a.username, a.platform_id) as account, a.name, o.value, o.occurrences, o.posts, p.act,
   (select count(*) from pick q where q.campaign = p.campaign and q.act = 'expand' and q.n <= p.n) as step
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
-where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand')
+where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand', 'import')
 order by o.value desc, o.n limit :most
 """
 VALUES = """
@@ -35,7 +35,7 @@ KNOWN = """
 select count(*) from (
   select node from outcome where campaign = :campaign and node >= 0
   union select node from link where campaign = :campaign and n in
-    (select n from pick where campaign = :campaign and act in ('seed', 'expand'))) as known
+    (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'import'))) as known
 """
 TOTALS = """
 select count(*) filter (where coalesce(kind, '') <> 'held'),

@@ -1,0 +1,153 @@
+"""`socialcrawl import`: what the options mean, how far it has come, and what it says at the end."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from socialcrawl.apps.query import database
+from socialcrawl.clock import SystemClock
+from socialcrawl.errors import SettingsError
+from socialcrawl.imports.bring import Brought, Files, as_history, as_posts, as_seeds
+from socialcrawl.model import iso
+from socialcrawl.relevance import Topic
+from socialcrawl.settings import Settings, read
+from socialcrawl.store.address import Where
+from socialcrawl.store.database import Opened, connect
+from socialcrawl.store.imports.found import Found
+
+KINDS = ("posts", "seeds", "history")
+PAUSE = 1.0  # seconds between two lines that say how far it has come
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of `socialcrawl import`."""
+
+    files: list[Path]
+    kind: str
+    campaign: Path | None
+    out: Path | None
+    most: int | None
+    database: str | None
+    skip_bad: bool = False
+
+
+def bring(wanted: Wanted) -> None:
+    """Bring in what is wanted, and say what came of it.
+
+    Raises:
+        SettingsError: the options do not go together.
+    """
+    _agree(wanted)
+    settings = None if wanted.campaign is None else read(wanted.campaign)
+    files = Files(wanted.files, wanted.skip_bad, _watch())
+    if wanted.kind == "seeds":
+        _seeds(wanted, settings, files)
+        return
+    place = _place(wanted, settings)
+    with _opened(place) as connection:
+        now = SystemClock().now()
+        if wanted.kind == "history" and settings is not None:
+            brought = as_history(files, connection, settings, now)
+        else:
+            brought = as_posts(files, connection, settings, now)
+    _tell(brought, f"into {place}")
+    if wanted.kind == "history" and settings is not None:
+        asked = f"; {brought.asked:,} had been asked before" if brought.asked else ""
+        _say(f"{brought.authors:,} authors are now the history of the campaign {settings.name!r}{asked}")
+
+
+def _agree(wanted: Wanted) -> None:
+    if wanted.kind not in KINDS:
+        raise SettingsError(f"--as {wanted.kind!r} is not known: write posts, seeds or history.")
+    if wanted.kind == "history" and wanted.campaign is None:
+        raise SettingsError("--as history needs the campaign that goes on from it: --campaign FILE.toml.")
+    if wanted.campaign is not None and wanted.database is not None:
+        raise SettingsError("--campaign names the campaign and its database: leave --db out.")
+    if wanted.kind != "seeds" and (wanted.out is not None or wanted.most is not None):
+        raise SettingsError("--out and --most are for --as seeds.")
+    if wanted.out is not None and wanted.out.exists():
+        raise SettingsError(f"{wanted.out} exists already and is left as it is: name another file.")
+
+
+def _seeds(wanted: Wanted, settings: Settings | None, files: Files) -> None:
+    topic = None if settings is None else Topic(settings.topic.keywords, settings.topic.patterns)
+    with _sparing(wanted, settings) as spare:
+        names, brought = as_seeds(files, topic, spare)
+    lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
+    if wanted.out is None:
+        sys.stdout.write(lines)
+    else:
+        try:
+            with wanted.out.open("x", encoding="utf-8") as file:
+                file.write(lines)
+        except OSError as error:
+            raise SettingsError(f"{wanted.out} cannot be written ({error.strerror}): name another file.") from error
+    what = "posts" if topic is None else "posts of the topic"
+    _tell(brought, f"by {brought.authors:,} authors; {len(names):,} of them can be asked by name and have {what}")
+
+
+@contextmanager
+def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Found], Found]]:
+    """What takes the forgotten out of what is found, by the database, where there is one."""
+    place = _place(wanted, settings)
+    if (wanted.database is None and settings is None) or (isinstance(place, Path) and not place.exists()):
+        yield lambda found: found
+        return
+    from socialcrawl.store.erasure.pages import Barring  # noqa: PLC0415
+    from socialcrawl.store.imports.sparing import shown, spared  # noqa: PLC0415
+
+    with _opened(place) as connection:
+        barring, now = Barring(connection, "x"), iso(SystemClock().now())
+
+        def spare(found: Found) -> Found:
+            with connection.begin():
+                return spared(found, barring.of(shown(found), now))
+
+        yield spare
+
+
+def _place(wanted: Wanted, settings: Settings | None) -> Where:
+    if settings is not None:
+        return settings.database
+    return database(wanted.database) if wanted.kind != "seeds" or wanted.database else Path("none")
+
+
+@contextmanager
+def _opened(place: Where) -> Iterator[Opened]:
+    connection = connect(place)
+    try:
+        yield connection
+    finally:
+        connection.close()
+        connection.engine.dispose()
+
+
+def _watch() -> Callable[[str, int], None]:
+    """Says now and then how far it has come."""
+    last = time.monotonic()
+
+    def watch(what: str, posts: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PAUSE:
+            last = time.monotonic()
+            _say(f"{what}: {posts:,} posts")
+
+    return watch
+
+
+def _tell(brought: Brought, more: str) -> None:
+    stored, trouble = brought.stored, brought.trouble
+    if trouble.count:
+        _say(f"{trouble.count:,} bad lines were left out:\n{trouble}")
+    new = f", {stored.new:,} of them new," if stored.new or more.startswith("into") else ""
+    _say(f"{stored.posts:,} posts{new} {more}")
+    if stored.forgotten:
+        _say(f"{stored.forgotten:,} posts were left out: they, or who wrote them, were forgotten")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,1 @@
+"""Files of posts that others collected, read into pages: what twarc wrote, and tables with author, created_at, text."""

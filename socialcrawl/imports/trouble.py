@@ -1,0 +1,23 @@
+"""The lines of a file that could not be read: how many, and the first ones with their reasons."""
+
+from dataclasses import dataclass, field
+
+SHOWN = 5  # bad lines that a message names
+
+
+@dataclass
+class Trouble:
+    """The bad lines so far."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, place: str, why: str) -> None:
+        """Note a bad line: where it is and what is wrong with it."""
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append(f"{place}: {why}")
+
+    def __str__(self) -> str:
+        more = self.count - len(self.first)
+        return "\n".join([*(f"  {line}" for line in self.first), *([f"  and {more:,} more"] if more else [])])

@@ -1,0 +1,110 @@
+"""A consistent copy of a database, taken while campaigns run: nobody waits for it, and it is whole or not there."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from socialcrawl.errors import StoreError
+from socialcrawl.store.address import Server, Where
+from socialcrawl.store.trouble import told
+
+
+def backup(where: Where, file: Path, *, force: bool = False) -> None:
+    """Copy the database at `where` into `file`: an SQLite database, or an archive for pg_restore.
+
+    The copy is made beside `file` under another name, examined, and then renamed.
+
+    Args:
+        where: the database.
+        file: the copy.
+        force: whether a file that is there is replaced.
+
+    Raises:
+        StoreError: there is no database, it is damaged, the file is there already or cannot be written, or pg_dump is
+            missing or fails.
+    """
+    if isinstance(where, Path) and not where.exists():
+        raise StoreError(f"There is no database {where}: name one with --db.")
+    _free(where, file, force=force)
+    with _beside(file) as part:
+        if isinstance(where, Path):
+            _copied(where, part)
+        else:
+            _dumped(where, part, file)
+
+
+def _free(where: Where, file: Path, *, force: bool) -> None:
+    if not file.absolute().parent.is_dir():
+        raise StoreError(f"The folder {file.parent} does not exist: make it first.")
+    if isinstance(where, Path) and file.exists() and file.samefile(where):
+        raise StoreError(f"{file} is the database itself: name another file.")
+    if file.exists() and not (force and file.is_file()):
+        raise StoreError(f"{file} exists already and is left as it is: name another file, or replace it with --force.")
+    wal = file.with_name(f"{file.name}-wal")
+    if wal.exists() and wal.stat().st_size:
+        # Its changes would be taken for changes of the copy.
+        raise StoreError(f"{file} is in use, as {wal} shows: close what uses it, or name another file.")
+
+
+@contextmanager
+def _beside(file: Path) -> Iterator[Path]:
+    """A name beside `file` to write to, which becomes `file` if all goes well, and else goes away."""
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # it holds what the database holds
+        yield part
+        with part.open("rb+") as written:
+            os.fsync(written.fileno())
+        part.replace(file)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror or error}): name another file.") from error
+    finally:
+        for left in (part, *(part.with_name(part.name + end) for end in ("-wal", "-shm", "-journal"))):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+
+
+def _copied(database: Path, part: Path) -> None:
+    mode = "rw" if os.access(database, os.W_OK) and os.access(database.absolute().parent, os.W_OK) else "ro"
+    address = f"file:{quote(str(database.resolve()))}?mode={mode}"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(part)) as copy:
+            # All pages in one step: one reading transaction, which in WAL mode hinders no writer. In smaller steps the
+            # copy would begin anew whenever a campaign writes.
+            source.backup(copy)
+            copy.execute("pragma journal_mode = delete").fetchall()  # one file, whole without another beside it
+            found = [row[0] for row in copy.execute("pragma quick_check(3)")]
+    except sqlite3.DatabaseError as error:
+        raise told(error, database) from error
+    if found != ["ok"]:
+        raise StoreError(f"{database} is damaged ({found[0]}): no copy was made. Is there an older backup?")
+    part.chmod(database.stat().st_mode & 0o777)
+
+
+def _dumped(where: Server, part: Path, file: Path) -> None:
+    command = "pg_dump --format=custom --file=FILE DATABASE"
+    program = shutil.which("pg_dump")
+    if program is None:
+        raise StoreError(f"pg_dump is not installed here; on the server's own machine, run: {command}")
+    words = [program, "--format=custom", "--no-password", f"--file={part}"]
+    # No shell, and nothing of ours among the words but the file; where to go and the password are in the environment.
+    done = subprocess.run(words, env=_environment(where), capture_output=True, text=True, check=False)  # noqa: S603 (as said above)
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["it says nothing"])[0].removeprefix("pg_dump: ")
+        newer = " A pg_dump as new as the server has to be first on the PATH." if "version" in done.stderr else ""
+        raise StoreError(f"pg_dump could not copy {where} into {file}: {why.rstrip('.')}.{newer}")
+
+
+def _environment(where: Server) -> dict[str, str]:
+    """The environment of a program that speaks to the server as libpq would: argv can be read by everybody."""
+    from psycopg import pq  # noqa: PLC0415  (an optional library, which the connection needs too)
+
+    options = pq.Conninfo.parse(where.url.encode())
+    given = {o.envvar.decode(): o.val.decode() for o in options if o.envvar is not None and o.val is not None}
+    return {**os.environ, **given}

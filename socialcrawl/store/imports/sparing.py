@@ -1,0 +1,46 @@
+"""What was found in a file, without what was forgotten: the rules are those of a page of the platform. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from socialcrawl.model import Mention, Page
+from socialcrawl.store.erasure.pages import Barred, without
+from socialcrawl.store.imports.found import Found
+
+
+def shown(found: Found) -> Page:
+    """The page with everybody of whom the file speaks, so that all of them are looked up among the forgotten."""
+    return replace(found.page, answered=[*found.named, *found.authors.values()])
+
+
+def spared(found: Found, gone: Barred) -> Found:
+    """The same without forgotten posts, authors, mentions and profiles."""
+    if not gone:
+        return found
+    left = [place for place in range(len(found.page.posts)) if not gone.who(found.author(place))]
+    page = without(_some(found.page, left), gone)
+    kept = iter(page.posts)
+    following = next(kept, None)
+    places: list[int] = []  # of the posts that are left, in the file; `without` keeps their order
+    for place in left:
+        if following is not None and found.page.posts[place].id == following.id:
+            places.append(place)
+            following = next(kept, None)
+    new = {old: i for i, old in enumerate(places)}
+    return replace(
+        found,
+        page=page,
+        times=[found.times[place] for place in places] if found.times else (),
+        named=[who for who in found.named if not gone.who(who)],
+        replies=[(new[place], to) for place, to in found.replies if place in new and to not in gone.posts],
+    )
+
+
+def _some(page: Page, places: Sequence[int]) -> Page:
+    new = {old: i for i, old in enumerate(places)}
+    return replace(
+        page,
+        posts=[page.posts[place] for place in places],
+        hits=[page.hits[place] for place in places],
+        mentions=[Mention(new[m.post], m.who, m.kind) for m in page.mentions if m.post in new],
+    )

@@ -1,0 +1,109 @@
+"""`socialcrawl import` as people type it."""
+
+import json
+
+import pytest
+import typer
+from importing import NOW, drawn, files, name, pages, table, write_lines
+from storing import opened
+from typer.testing import CliRunner
+
+from socialcrawl.apps.cli_import import import_
+from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.imports.bring import as_posts
+from socialcrawl.store.erasure.tombstones import digest, put
+
+app = typer.Typer()
+app.command("import")(import_)
+
+
+def typed(*words):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SOCIALCRAWL_DB", raising=False)
+    write_lines(tmp_path / "a.jsonl", pages(drawn()))
+    text = 'name = "mine"\ndatabase = "mine.db"\n[topic]\nkeywords = ["telescope"]\n'
+    (tmp_path / "mine.toml").write_text(text, "utf-8")
+    return tmp_path
+
+
+def test_posts_go_into_a_database_and_what_came_of_it_is_said(place):
+    done = typed("a.jsonl", "--db", "b.db")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "60 posts, 60 of them new, into b.db" in done.stderr
+    with opened(place / "b.db") as connection:
+        assert table(connection, "select count(*) from post") == [(60,)]
+    typed("a.jsonl", "--campaign", "mine.toml")
+    with opened(place / "mine.db") as connection:
+        hits = sum(post.hits for post in drawn())
+        assert table(connection, "select sum(occurrences), max(campaign) from hit") == [(hits, 1)]
+
+
+def test_a_history_says_how_many_authors_the_campaign_has_now(place):
+    authors = len({post.author for post in drawn()})
+    assert f"{authors} authors are now the history of the campaign 'mine'" in typed(
+        "a.jsonl", "--as", "history", "--campaign", "mine.toml"
+    ).stderr  # fmt: skip
+    assert f"0 authors are now the history of the campaign 'mine'; {authors} had been asked before" in typed(
+        "a.jsonl", "--as", "history", "--campaign", "mine.toml"
+    ).stderr  # fmt: skip
+
+
+def test_seeds_can_be_read_by_a_campaign(place):
+    from socialcrawl.plan import plan
+    from socialcrawl.settings import read
+
+    done = typed("a.jsonl", "--as", "seeds", "--campaign", "mine.toml", "--out", "seeds.txt", "--most", "5")
+    assert "can be asked by name and have posts of the topic" in done.stderr
+    with (place / "mine.toml").open("a") as file:
+        file.write('[seeds]\nfile = "seeds.txt"\n')
+    matching = {}
+    for post in drawn():
+        matching[name(post.author)] = matching.get(name(post.author), 0) + (post.hits > 0)
+    ordered = sorted(matching, key=lambda who: (-matching[who], who.lower()))
+    assert plan(read(place / "mine.toml")).usernames == ordered[:5]
+    assert typed("a.jsonl", "--as", "seeds", "--most", "3").stdout.count("\n") == 3
+    assert not (place / "mine.db").exists()
+
+
+def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
+    with opened(place / "mine.db") as connection:
+        as_posts(files(), connection, None, NOW)
+        with connection.begin():
+            put(connection, [(digest("x", "name", "person3"), "name", "forget", "2023-01-01T00:00:00Z")])
+    plain = typed("a.jsonl", "--as", "seeds").stdout.split()
+    spared = typed("a.jsonl", "--as", "seeds", "--db", "mine.db").stdout.split()
+    assert set(plain) - set(spared) == {"Person3"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--as", "tea"), "--as 'tea' is not known"),
+        (("--as", "history"), "--as history needs the campaign"),
+        (("--campaign", "mine.toml", "--db", "x.db"), "leave --db out"),
+        (("--out", "x"), "--out and --most are for --as seeds"),
+        (("--as", "seeds", "--out", "mine.toml"), "exists already"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(place, words, says):
+    with pytest.raises(SettingsError, match=says):
+        typed("a.jsonl", *words)
+    assert not list(place.glob("*.db"))
+
+
+def test_bad_lines_are_named_and_left_out_on_request(place):
+    with (place / "a.jsonl").open("a") as file:
+        file.write(json.dumps({"what": 1}) + "\n")
+    with pytest.raises(PostsFileError, match="1 bad line, nothing was stored"):
+        typed("a.jsonl", "--db", "b.db")
+    done = typed("a.jsonl", "--db", "b.db", "--skip-bad")
+    assert "1 bad lines were left out:\n  a.jsonl, line 10: it is no post" in done.stderr
+    assert "60 posts, 60 of them new" in done.stderr
