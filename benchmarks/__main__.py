@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks.figure import keep
 
-NAMES = ("demo", "page", "limiter", "topical", "generate", "start", "simulate")
+NAMES = ("demo", "page", "ingest", "limiter", "topical", "generate", "start", "simulate", "restart")
 
 
 def main() -> None:

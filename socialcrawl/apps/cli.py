@@ -11,7 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from socialcrawl import __version__
+from socialcrawl.apps import cli_ask, cli_export, cli_forget, cli_import
 from socialcrawl.apps.lab import lab_app
+from socialcrawl.apps.options import AsJson, Database
 from socialcrawl.errors import SettingsError, SocialcrawlError
 
 app = typer.Typer(
@@ -24,9 +26,7 @@ app = typer.Typer(
 )
 app.add_typer(lab_app, name="lab")
 
-Database = Annotated[Path | None, typer.Option("--db", help="The database; default: the newest *.db here.")]
 AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent\n"
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def main() -> None:
@@ -213,13 +213,14 @@ def demo(
     limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
     vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
-    database: Annotated[Path | None, typer.Option("--db", help="The database; default: demo.db, begun anew.")] = None,
+    database: Annotated[str | None, typer.Option("--db", help="A file or URL; default: demo.db, begun anew.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Start the mock X API on posts, crawl it from a keyword within the rate limit, and show what was found."""
     from socialcrawl.apps import demo as show  # noqa: PLC0415
     from socialcrawl.apps.campaign import INTERRUPTED, leave  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.store.address import where  # noqa: PLC0415
     from socialcrawl.words import seconds  # noqa: PLC0415
 
     wanted = show.Demo(
@@ -236,7 +237,7 @@ def demo(
         limit=limit,
         missing=missing,
         vocabulary=vocabulary,
-        database=database,
+        database=None if database is None else where(database),
     )
     try:
         code = show.demo(wanted, plain(), as_json=as_json)
@@ -318,8 +319,8 @@ def report(
     if usage is not None and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
     settings, console = None if usage is None else read(usage), plain()
-    path, name = (database, campaign) if settings is None else (settings.database, settings.name)
-    with connect(asking.database(path), create=False) as connection:
+    place, name = (asking.database(database), campaign) if settings is None else (settings.database, settings.name)
+    with connect(place, create=False) as connection:
         found = summary(connection, name, top)
         spent = spending(connection, found.name)
     show(console, found, png, billed=not is_loopback(found.base_url), spending=spent)
@@ -327,15 +328,11 @@ def report(
         compare(plan(settings), console)
 
 
-@app.command()
-def sql(
-    query: Annotated[str, typer.Argument(help="A SELECT.")],
-    database: Database = None,
-    style: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
-) -> None:
-    """Ask the database; it cannot be changed this way."""
-    from socialcrawl.apps import query as asking  # noqa: PLC0415
-
-    if style not in ("table", "csv", "json"):
-        raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
-    asking.write(*asking.ask(asking.database(database), query), style)
+app.command()(cli_ask.sql)
+app.command()(cli_ask.explain)
+app.command()(cli_ask.explore)
+app.command()(cli_export.export)
+app.command("import")(cli_import.import_)
+app.command()(cli_import.backup)
+app.command()(cli_forget.forget)
+app.command()(cli_forget.retain)

@@ -20,6 +20,7 @@ from socialcrawl.limits.budget import dollars
 from socialcrawl.plan import usernames_in
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import CrawlSection, Settings, checked
+from socialcrawl.store.address import Where
 from socialcrawl.store.database import connect
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.summary import campaigns
@@ -46,7 +47,7 @@ class Demo:
     limit: int
     missing: float
     vocabulary: str
-    database: Path | None
+    database: Where | None
 
 
 def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
