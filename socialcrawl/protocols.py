@@ -19,7 +19,7 @@ Talk = Generator[Request, Reply, Mapping[int, Outcome]]
 """A conversation: yields requests, is sent replies, returns {pick.n: outcome}. Deterministic: it can be replayed."""
 
 Ledger = Iterable[tuple[Grant, Reply | None]]
-"""Every request ever reserved, oldest first; None: never settled, counts as spent."""
+"""Every request ever reserved, oldest first; None: never settled, counts as spent. A long one is better Summed."""
 
 History = Iterable[tuple[Batch, Sequence[Outcome]]]
 """Finished batches in order of n. One that is also Columnar is read much faster."""
@@ -107,6 +107,46 @@ class Columnar(Protocol):
             features: whether the features as picked are wanted.
             rest: whether scores, times and counts are.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What requests to one endpoint have used whose replies came on one UTC day (or that left then and were lost).
+
+    Attributes:
+        endpoint: the path.
+        day: midnight, Unix seconds.
+        requests: how many.
+        began: when the first of them left, Unix seconds.
+        posts: returned.
+        items: that those could have returned whose reply was lost or never came.
+        money: mills; those that were not settled at their dearest.
+    """
+
+    endpoint: str
+    day: float
+    requests: int
+    began: float
+    posts: int
+    items: int
+    money: int
+
+
+@runtime_checkable
+class Summed(Protocol):
+    """A ledger of which what lies long back can be read as sums."""
+
+    def last(self) -> float | None:
+        """When the latest request left (Unix seconds); None if there is none."""
+
+    def daily(self) -> float | None:
+        """When the latest request left whose reply spoke of a window of 24 hours; None if none did."""
+
+    def before(self, at: float) -> Iterable[Sums]:
+        """The requests that left before `at`, summed, in order of the day."""
+
+    def since(self, at: float) -> Ledger:
+        """Those that left at `at` or later, oldest first."""
 
 
 class Crawl(Protocol):

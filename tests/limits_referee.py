@@ -10,7 +10,8 @@ from math import floor
 
 from socialcrawl.limits.fixed import FixedWindow
 from socialcrawl.limits.received import LAG
-from socialcrawl.model import Limit
+from socialcrawl.model import Limit, Page
+from socialcrawl.protocols import Sums
 
 LONGEST = 2.0  # seconds of the longest way to the server or back
 BEGIN = 1_700_000_000.0
@@ -170,3 +171,42 @@ class Traffic(Events):
     def recently(self):
         gone, since = [sent.gone for sent in self.log for _ in range(1 + sent.dead)], self.now - self.window.d
         return lambda slack: sum(at > since - slack for at in gone)
+
+
+class Summed:
+    """A ledger that hands over what lies back as sums, added up plainly."""
+
+    def __init__(self, ledger):
+        self.ledger = list(ledger)
+
+    def __iter__(self):
+        return iter(self.ledger)
+
+    def last(self):
+        return max((grant.at for grant, _ in self.ledger), default=None)
+
+    def daily(self):
+        told = [grant.at for grant, reply in self.ledger if reply and any(limit.daily for limit in reply.limits)]
+        return max(told, default=None)
+
+    def since(self, at):
+        return [pair for pair in self.ledger if pair[0].at >= at]
+
+    def before(self, at):
+        groups = {}
+        for grant, reply in self.ledger:
+            if grant.at < at:
+                day = floor((grant.at if reply is None else reply.at) / 86_400) * 86_400.0
+                groups.setdefault((day, grant.request.endpoint), []).append((grant, reply))
+        return [Sums(endpoint, day, *self.added(group)) for (day, endpoint), group in sorted(groups.items())]
+
+    def added(self, group):
+        lost = [grant for grant, reply in group if reply is None or reply.kind == "lost"]
+        read = [reply for _, reply in group if reply is not None and reply.kind != "lost"]
+        return (
+            len(group),
+            min(grant.at for grant, _ in group),
+            sum(len(reply.rows.posts) if isinstance(reply.rows, Page) else reply.answer.posts for reply in read),
+            sum(grant.request.items for grant in lost),
+            sum(grant.request.most if reply is None else reply.cost for grant, reply in group),
+        )

@@ -26,6 +26,10 @@ class Script:
         acts = first[:size] if self.obedient else first
         return tuple(Pick(n, Node(n), act) for n, act in enumerate(acts))
 
+    def fold(self, history):
+        for batch, outcomes in history:
+            self.absorb(batch, outcomes)
+
     def absorb(self, batch, outcomes):
         self.absorbed.append(batch)
         rest = self.script[0][len(batch) :]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limits_referee import Summed
 
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
@@ -408,6 +409,26 @@ def test_folding_the_ledger_is_living_through_it_except_that_the_next_request_fl
         assert [state(one) for one in lane.windows] == [state(one) for one in twin.windows]
         assert (lane.main.sounding, lane.main.alone) == (True, None)
         assert [one.when(now) for one in lane.windows] == [one.when(now) for one in twin.windows]
+
+
+@settings(deadline=None)
+@given(STEPS, st.integers(1, 4), st.floats(0.0, 3_000_000.0))
+def test_a_ledger_of_which_most_is_sums_spends_and_waits_as_the_whole_one(steps, in_flight, apart):
+    well = [step for step in steps if step[1] not in ("backoff", "broken")]  # pauses have jitter, by their number
+    ledger, now = live(planner(), well, in_flight)
+    for n, (grant, reply) in enumerate(ledger):  # long ago, but for the last of it
+        if n < len(ledger) - 12:
+            far = grant.at - apart
+            ledger[n] = replace(grant, at=far), reply and replace(reply, at=reply.at - apart)
+    whole, summed = (WindowPlanner(replace(POLICY, cap=500), [Credential("main")], Caps()) for _ in "ab")
+    whole.fold(ledger)
+    summed.fold(Summed(ledger))
+    assert summed.budget == whole.budget
+    for at, posts in ((now, 1), (now, 500 - whole.cycle.posts), (now, 501 - whole.cycle.posts), (now + 3e6, 500)):
+        assert summed.cycle.refuses(posts, at) == whole.cycle.refuses(posts, at)
+    for endpoint in sorted({grant.request.endpoint for grant, _ in ledger}):
+        first, other = (one.lanes.first(endpoint, now) for one in (whole, summed))
+        assert (first[0], first[1] is None) == (other[0], other[1] is None)
 
 
 def state(window):

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from limits_referee import LONGEST, Aligned, Events, Fixed, Sent, Sliding, said
+from limits_referee import LONGEST, Aligned, Events, Fixed, Sent, Sliding, Summed, said
 
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
@@ -67,7 +67,7 @@ class World(Events):
                 sent.twice = sent.twice or sent.dead
         backoff = Backoff(pause=0.5, give_up=float("inf"), seed=1)
         self.planner = WindowPlanner(self.policy, self.credentials, Caps(), backoff)
-        self.planner.fold(self.ledger)
+        self.planner.fold(Summed(self.ledger) if self.epoch % 2 else self.ledger)
         for lane in self.paused:  # a new process may have begun longer pauses, as it takes over all failures as one row
             windows = self.planner.lanes.lane(*lane).windows if self.referees[lane] else ()
             self.paused[lane] = max((one.closed_until for one in windows), default=0.0)

@@ -24,6 +24,7 @@ COUNTS = {
     ),
 }  # fmt: skip
 Count = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
+SPENT = ["campaign", "sent_at", "endpoint", "kind", "arrived_at", "items", "posts", "most", "cost"]
 EPOCH = ("campaign", "number", "first", "began_at", "why")
 TOMBSTONE = ("digest", "kind", "why", "at")
 RESPONSE = ("request", "url", "headers", "body")
@@ -43,6 +44,9 @@ def upgrade() -> None:
             comment="when the account was forgotten: nothing else of it is left; NULL: it was not",
         ),
     )
+    op.create_index("ix_request_spent", "request", SPENT)
+    daily = sa.text("headers like '%true]%'")
+    op.create_index("ix_request_daily", "request", ["campaign", "sent_at"], sqlite_where=daily, postgresql_where=daily)
     _epoch()
     op.create_table(
         "tombstone",
@@ -77,6 +81,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_request_daily", table_name="request")
+    op.drop_index("ix_request_spent", table_name="request")
     aside("account", "node", ["forgotten_at"], "forgotten_at is not null")
     op.drop_column("account", "forgotten_at")
     for name in ("response", "tombstone", "epoch"):
@@ -98,10 +104,9 @@ def _epoch() -> None:
         sqlite_with_rowid=False,
     )
     rows_back("epoch", "epoch", EPOCH)
-    names = ", ".join(EPOCH)
     op.execute(
-        f"insert into epoch ({names}) select id, 0, 0, created_at, 'begun' from campaign where true "
-        "on conflict do nothing"
+        "insert into epoch (campaign, number, first, began_at, why) "
+        "select id, 0, 0, created_at, 'begun' from campaign where true on conflict do nothing"
     )
 
 

@@ -26,6 +26,10 @@ app = typer.Typer(
 )
 app.add_typer(lab_app, name="lab")
 
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(help='One more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
+]
 AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent\n"
 
 
@@ -147,16 +151,14 @@ def run(
 @app.command()
 def mock(
     *,
-    posts: Annotated[Path, typer.Option(help="Posts: Parquet, CSV or JSON lines with author, created_at, text.")],
+    posts: Annotated[Path | None, typer.Option(help="Parquet, CSV or JSON lines: author, created_at, text.")] = None,
+    export: Annotated[Path | None, typer.Option(help="Instead: an exported campaign, to be rehearsed.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
     window: Annotated[str, typer.Option(help="Length of a rate-limit window: 3s, 15m.")] = "15m",
     limit: Annotated[int, typer.Option(min=1, help="Requests per window, token and endpoint.")] = 300,
     user_limit: Annotated[int | None, typer.Option(min=1, help="The same for tokens of users (OAuth 1.0a).")] = None,
-    rule: Annotated[
-        list[str] | None,
-        typer.Option(help='One more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
-    ] = None,
+    rule: Rules = None,
     skew: Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead of ours.")] = 0.0,
     latency: Annotated[str | None, typer.Option(help="How long an answer takes: 50ms.")] = None,
     cap: Annotated[int | None, typer.Option(min=1, help="Posts of a billing cycle; then 429.")] = None,
@@ -168,6 +170,8 @@ def mock(
     with_stdin: Annotated[bool, typer.Option("--with-stdin", hidden=True)] = False,
 ) -> None:
     """Serve a file of posts as X API v2, with real windows and an own count, until stopped."""
+    if posts is None and export is None:
+        raise typer.BadParameter("name what to show: --posts FILE, or --export FOLDER")
     from socialcrawl.apps.rules import rules  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
     from socialcrawl.mock.settings import MockSettings  # noqa: PLC0415
@@ -176,6 +180,7 @@ def mock(
     serve(
         MockSettings(
             posts=posts,
+            export=export,
             host=host,
             port=port,
             window=seconds(window),

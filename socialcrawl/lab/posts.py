@@ -5,7 +5,8 @@ Columns `author, created_at, text` are needed; `id, mentions, reply_to, lang` ar
 - `created_at`: Unix seconds (whole or not), ISO 8601 text (UTC where it names no zone), or a Parquet timestamp.
 - `mentions`: a list of names; in CSV a JSON list or names separated by spaces, commas or semicolons. Without the
   column, the names are read from `@name` in the text.
-- `reply_to`: a post id of this file, or else the name of the author who is answered.
+- `reply_to`: a post id of this file, or else the name of the author who is answered; the id of a post that the file
+  lacks answers nobody.
 
 Names are compared without case everywhere; `fold` is that comparison.
 """
@@ -27,6 +28,8 @@ NEEDED = ("author", "created_at", "text")
 TEXTUAL = ("author", "text", "id", "reply_to", "lang")
 # Post ids are milliseconds in 41 bits from 2010 on, so later times have none; milliseconds by mistake fall out too.
 LATEST = 3_471_292_800  # 2080-01-01
+
+LONGEST_NAME = 15  # characters of a username on X
 
 _TEXTS = ("string", "large_string", "string_view")
 _AT_NAME = re.compile(r"(?<!\w)@(\w+)")
@@ -90,14 +93,15 @@ def read_posts(path: Path | str) -> Posts:
     texts = [text or "" for text in _strings(table, "text")]
     mentioned, offsets = _mentions(path, table, texts)
     lang = _strings(table, "lang") if "lang" in found else None
+    ids = _ids(path, table) if "id" in found else None
     return Posts(
         authors=_authors(path, table),
         created_at=_times(path, table.column("created_at")),
         texts=texts,
         mentioned=mentioned,
         mention_offsets=offsets,
-        ids=_ids(path, table) if "id" in found else None,
-        reply_to=[_bare(name) or None for name in _strings(table, "reply_to")] if "reply_to" in found else None,
+        ids=ids,
+        reply_to=_answered(_strings(table, "reply_to"), ids) if "reply_to" in found else None,
         lang=None if lang is None else [code or "und" for code in lang],
     )
 
@@ -178,6 +182,13 @@ def _ids(path: Path, table: Any) -> list[str]:
         twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
         raise PostsFileError(f"{path} has the id {twice!r} more than once. Leave the repeated rows or the column out.")
     return ids
+
+
+def _answered(cells: list[str], ids: list[str] | None) -> list[str | None]:
+    """Posts or authors that are answered; a number too long for a name is a post, and without it nobody is known."""
+    here = set(ids or ())
+    unknown = {cell for cell in cells if cell.isdecimal() and len(cell) > LONGEST_NAME and ids and cell not in here}
+    return [None if cell in unknown else _bare(cell) or None for cell in cells]
 
 
 def _times(path: Path, column: Any) -> NDArray[np.int64]:

@@ -1,9 +1,11 @@
 """A crawl that may ask so many nodes and no more, whichever kind of crawl it is. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from socialcrawl.model import Outcome, Stop, Wait
-from socialcrawl.protocols import Batch, Crawl, History
+from socialcrawl.protocols import Batch, Columnar, Columns, Crawl, History
 
 FREE = ("search", "resolve", "import")  # acts that find out whom to ask, or know already, and ask nobody
 
@@ -32,9 +34,29 @@ class Bounded:
         self.inner.absorb(batch, outcomes)
 
     def fold(self, history: History) -> None:
-        """Count and absorb every finished batch in turn."""
+        """Count while the inner crawl folds, in its own way."""
+        self.inner.fold(_Columns(self, history) if isinstance(history, Columnar) else self._told(history))
+
+    def _told(self, history: History) -> History:
         for batch, outcomes in history:
-            self.absorb(batch, outcomes)
+            self.asked += _counted(batch)
+            yield batch, outcomes
+
+
+class _Columns:
+    """A history whose picks are counted while somebody reads them."""
+
+    def __init__(self, bounded: Bounded, history: Columnar) -> None:
+        self.bounded, self.history = bounded, history
+
+    def __iter__(self) -> Iterator[tuple[Batch, Sequence[Outcome]]]:
+        for columns in self.columns():
+            yield from columns.batches()
+
+    def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
+        for columns in self.history.columns(features=features, rest=rest):
+            self.bounded.asked += int((~np.isin(columns.act, FREE)).sum())
+            yield columns
 
 
 def _counted(batch: Batch) -> int:

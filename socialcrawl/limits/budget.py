@@ -55,6 +55,13 @@ class Budget:
         self.posts += posts
         self.money += request.most
 
+    def add(self, requests: int, posts: int, money: int, began: float) -> None:
+        """Count what requests have used that left from `began` on, all at once."""
+        self.began = began if self.began is None else min(self.began, began)
+        self.requests += requests
+        self.posts += posts
+        self.money += money
+
     def settle(self, request: Request, reserved_posts: int, posts: int, cost: int) -> None:
         """Replace what was reserved by what was used."""
         self.posts += posts - reserved_posts

@@ -33,6 +33,11 @@ class Lanes:
             found = self._open[endpoint] = [self.lane(name, endpoint) for name, _ in names]
         return found
 
+    def longest(self) -> float:
+        """The longest window of any endpoint, in seconds."""
+        rules = (rule for one in self.policy.endpoints.values() for rule in (*one.app, *one.user))
+        return max((rule.d for rule in rules), default=0.0)
+
     def lane(self, name: str, endpoint: str) -> Lane:
         """The lane of one credential; a name that is no longer known counts as an app's (an old ledger names it)."""
         found = self._lanes.get((name, endpoint))

@@ -10,9 +10,11 @@ from socialcrawl.limits.lanes import Lanes
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.received import LAG
 from socialcrawl.limits.retry import FEW, LONGEST, Backoff
-from socialcrawl.limits.window import longest
+from socialcrawl.limits.window import DAY, longest
 from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
-from socialcrawl.protocols import Ledger
+from socialcrawl.protocols import Ledger, Summed
+
+MEMORY = 4  # of the longest windows: what lies further back no window counts, nor when its own began
 
 
 class WindowPlanner:
@@ -94,7 +96,7 @@ class WindowPlanner:
         that was set aside may have been mended.
         """
         flying: list[tuple[float, int, Grant, Reply | None]] = []  # a heap by arrival
-        for number, (grant, reply) in enumerate(ledger):
+        for number, (grant, reply) in enumerate(self._recent(ledger)):
             while flying and flying[0][0] <= grant.at:
                 self._relive(*heappop(flying)[2:])
             if grant.request.endpoint not in self.policy.endpoints:  # the policy was another: it was paid all the same
@@ -113,6 +115,21 @@ class WindowPlanner:
     def done(self, endpoint: str, count: int, now: float) -> float | None:
         """When `count` more requests to an endpoint will have left; None if never within a year."""
         return self.lanes.done(endpoint, count, now)
+
+    def _recent(self, ledger: Ledger) -> Ledger:
+        """The part of a ledger that windows may still remember; what lies before is only paid for."""
+        if not isinstance(ledger, Summed) or (last := ledger.last()) is None:
+            return ledger
+        begin = last - MEMORY * self.lanes.longest()
+        if (daily := ledger.daily()) is not None and daily > last - 2 * DAY:
+            begin = min(begin, last - 2 * DAY)  # windows that only headers know of
+        for sums in ledger.before(begin):
+            endpoint = self.policy.endpoints.get(sums.endpoint)
+            posts = sums.posts + (sums.items if endpoint and endpoint.returns == "post" else 0)
+            self.budget.add(sums.requests, posts if endpoint else 0, sums.money, sums.began)
+            if endpoint:
+                self.cycle.settle(0, posts, sums.day)
+        return ledger.since(begin)
 
     def _relive(self, grant: Grant, reply: Reply | None) -> None:
         if reply is None:

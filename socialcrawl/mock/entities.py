@@ -3,7 +3,6 @@
 import re
 from typing import Any, NamedTuple
 
-from socialcrawl.mock.names import DELETED
 from socialcrawl.mock.world import World
 
 LONGEST = 280
@@ -35,12 +34,13 @@ class Written(NamedTuple):
 def written(world: World, post: int) -> Written:
     """The text of the post at this position with its entities.
 
-    A mentioned name that the text does not contain stands at start = end = 0, and in a cut post only in the note.
+    A mentioned name that the text does not contain stands at start = end = 0, and in a cut post only in the note. A
+    post that is repeated (`World.record`) is never cut, and names people in the order in which it did.
     """
     text = world.texts[post]
     mentions = _mentions(world, post, text)
     others = _others(text)
-    if len(text) <= LONGEST:
+    if len(text) <= LONGEST or world.record is not None:
         return Written(text, _entities([m for m, _ in mentions], others), [a for _, a in mentions])
     inside = [(m, a) for m, a in mentions if 0 < m["end"] <= CUT]
     kept = {kind: [e for e in found if e["end"] <= CUT] for kind, found in others.items()}
@@ -73,10 +73,11 @@ def _mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], 
     for account in mentioned:
         start, end = locate(low, accounts.keys[account])
         mention = {"start": start, "end": end, "username": accounts.usernames[account]}
-        if accounts.fates[account] != DELETED:
+        if world.tells_id(account):
             mention["id"] = str(accounts.ids[account])
         found.append((mention, account))
-    found.sort(key=lambda pair: pair[0]["start"])
+    if world.record is None:
+        found.sort(key=lambda pair: pair[0]["start"])
     return found
 
 

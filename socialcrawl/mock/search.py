@@ -35,6 +35,8 @@ class Search:
         Raises:
             QueryError: the query cannot be understood.
         """
+        if self._world.record is not None and text in self._world.record.searches:
+            return self._world.record.searches[text]
         query = parse(text)
         found = []
         for post in self._recent.tolist():

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.errors import MockError
+from socialcrawl.lab.exported import read_export
 from socialcrawl.lab.posts import Posts, read_posts
 from socialcrawl.mock.settings import MockSettings
 
 if TYPE_CHECKING:
     from socialcrawl.mock.app import Mock
     from socialcrawl.mock.faults import FaultHook
+    from socialcrawl.mock.world import World
 
 REFRESH = 1.0  # seconds between two writings of the report
 PATIENCE = 20.0  # seconds for the server's thread to tell its counts or to end
@@ -44,10 +46,10 @@ def serve(settings: MockSettings, *, with_stdin: bool = False) -> None:
         MockError: no posts given, or the port is in use.
         PostsFileError: the posts cannot be read.
     """
-    if settings.posts is None:
+    if settings.posts is None and settings.export is None:
         raise MockError("The mock has nothing to show; give it a file of posts (Parquet, CSV or JSON lines).")
     with _listen(settings) as listener:
-        mock = _mock(read_posts(settings.posts), settings, None)
+        mock = _mock(settings.posts, settings, None)
         # The world never changes; walking its million objects again and again took the collector a quarter of the time.
         gc.collect()
         gc.freeze()
@@ -81,11 +83,11 @@ class Running:
 
 
 @contextmanager
-def running(posts: Posts | Path, fault: "FaultHook | None" = None, **settings: Any) -> Iterator[Running]:
+def running(posts: Posts | Path | None = None, fault: "FaultHook | None" = None, **settings: Any) -> Iterator[Running]:
     """A mock server in a thread of this process for the length of a `with` block.
 
     Args:
-        posts: the posts, or a file of posts.
+        posts: the posts, or a file of posts; None with `export=FOLDER`.
         fault: the choice of faults, see `socialcrawl.mock.faults`.
         settings: those of MockSettings.
 
@@ -94,7 +96,7 @@ def running(posts: Posts | Path, fault: "FaultHook | None" = None, **settings: A
     """
     chosen = MockSettings(**settings)
     with _listen(chosen) as listener:
-        mock = _mock(read_posts(posts) if isinstance(posts, Path) else posts, chosen, fault)
+        mock = _mock(posts, chosen, fault)
         with _in_thread(mock, chosen, listener) as report:
             yield Running(_url(listener), report)
 
@@ -132,11 +134,21 @@ def _in_thread(mock: "Mock", settings: MockSettings, listener: socket.socket) ->
         loop.close()
 
 
-def _mock(posts: Posts, settings: MockSettings, fault: "FaultHook | None") -> "Mock":
+def _mock(posts: Posts | Path | None, settings: MockSettings, fault: "FaultHook | None") -> "Mock":
     from socialcrawl.mock.app import Mock  # noqa: PLC0415  # starlette is imported where a server is wanted
+
+    return Mock(_world(posts, settings), settings, fault)
+
+
+def _world(posts: Posts | Path | None, settings: MockSettings) -> "World":
+    from socialcrawl.mock.rehearsal import rehearsed  # noqa: PLC0415
     from socialcrawl.mock.world import build_world  # noqa: PLC0415
 
-    return Mock(build_world(posts, settings.missing), settings, fault)
+    if settings.export is not None:
+        return rehearsed(read_export(settings.export))
+    if posts is None:
+        raise MockError("The mock has nothing to show; give it posts or an export.")
+    return build_world(read_posts(posts) if isinstance(posts, Path) else posts, settings.missing)
 
 
 def _listen(settings: MockSettings) -> socket.socket:

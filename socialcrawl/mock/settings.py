@@ -35,6 +35,7 @@ class MockSettings:
 
     Attributes:
         posts: the file of posts, see `socialcrawl.lab.posts`; None where the posts are given otherwise.
+        export: the folder of an export whose campaign is to be rehearsed, instead of posts; see docs/exports.md.
         host, port: where to listen; port 0 picks a free one. Hosts that others can reach need `allow_remote`.
         window: the length of a window, seconds.
         limit: requests per window, for all endpoints or by endpoint (a key of ENDPOINTS; the rest have 300).
@@ -73,10 +74,13 @@ class MockSettings:
     cap: int | None = None
     cap_reset_day: int = 1
     credits: float | None = None
+    export: Path | None = None
 
     def __post_init__(self) -> None:
         self._check_numbers()
         self._check_place()
+        if self.export is not None and (self.posts is not None or self.missing):
+            raise MockError("An export says itself what there is and who is missing: leave out --posts and --missing.")
         _check_limits("limit", self.limit)
         if self.user_limit is not None:
             _check_limits("user_limit", self.user_limit)

@@ -5,6 +5,7 @@ created_at, ties in the order of the file. Posts from before that moment are num
 Where the file has decimal ids they are kept, and the order of ids is the order of timelines.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.posts import Posts, fold
-from socialcrawl.mock.names import HERE, digests, fates, legal_names, user_ids
+from socialcrawl.mock.names import DELETED, HERE, digests, fates, legal_names, user_ids
 from socialcrawl.mock.references import References, find_references
 
 SNOWFLAKE_EPOCH = 1_288_834_974_657  # ms
@@ -62,6 +63,19 @@ class Accounts:
 
 
 @dataclass(frozen=True)
+class Record:
+    """What a world has to repeat because it was told once, see `rehearsal`.
+
+    Attributes:
+        ids_known: bool[n], whose account's id is told beside its name.
+        searches: the positions of the posts that each query found, int64[m], ascending.
+    """
+
+    ids_known: NDArray[np.bool_]
+    searches: Mapping[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
 class World:
     """Posts in ascending order of id, and all that is known about them.
 
@@ -71,6 +85,7 @@ class World:
         mentions: the accounts that each post mentions, each once, in order of mention.
         references: replies and retweets.
         timelines, mentioned_in: the posts of, and the posts that mention, each account; ascending.
+        record: what is repeated; None: everything is worked out from the posts.
     """
 
     ids: NDArray[np.int64]
@@ -83,6 +98,7 @@ class World:
     references: References
     timelines: Grouping
     mentioned_in: Grouping
+    record: Record | None = None
 
     @cached_property
     def visible(self) -> NDArray[np.bool_]:
@@ -98,6 +114,11 @@ class World:
     def warm(self) -> None:
         """The indexes that are made on first use, made now, so that no request waits for them."""
         _ = (self.visible, self.accounts.by_username, self.accounts.by_id, self.references.by_post)
+
+    def tells_id(self, account: int) -> bool:
+        """Whether a mention of the account tells its id beside its name."""
+        known = self.accounts.fates[account] != DELETED if self.record is None else self.record.ids_known[account]
+        return bool(known)
 
     def language(self, post: int) -> str:
         """The language code of a post: the file's, else `en`, or `und` where the text has no letter."""

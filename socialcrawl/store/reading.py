@@ -1,20 +1,13 @@
-"""Rows back as values: picks, replies and the ledger of a campaign."""
+"""Rows back as values: picks and replies."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Row
 
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Request, unix
+from socialcrawl.model import Answer, Node, Pick, Reply, unix
 from socialcrawl.store import answers
-from socialcrawl.store.tables import request
-
-LEDGER = (
-    "n", "part", "endpoint", "credential", "items", "most", "sent_at", "arrived_at", "kind", "status", "posts", "cost",
-    "cursor", "headers",
-)  # fmt: skip
 
 
 def pick(row: Row[Any]) -> Pick:
@@ -37,13 +30,3 @@ def reply(row: Row[Any]) -> Reply:
         date=date,
         limits=limits,
     )
-
-
-def ledger(connection: Connection, campaign: int) -> Iterator[tuple[Grant, Reply | None]]:
-    """Every request of a campaign that was to be sent, oldest first, with its reply if it was settled."""
-    sent = select(*(request.c[name] for name in LEDGER)).where(
-        request.c.campaign == campaign, request.c.kind.is_distinct_from("held")
-    )
-    for row in connection.execute(sent.order_by(request.c.id)):
-        asked = Request((row.n, row.part), row.endpoint, {}, row.items, row.most)
-        yield Grant(asked, row.credential, unix(row.sent_at)), reply(row) if row.arrived_at else None

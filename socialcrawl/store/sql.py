@@ -18,6 +18,7 @@ from socialcrawl.store.erasure.pages import Barred, Barring, billed_as, without
 from socialcrawl.store.erasure.seats import seated
 from socialcrawl.store.held import Held, Reuse
 from socialcrawl.store.history import Finished
+from socialcrawl.store.ledger import Requests
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.tables import account, outcome, pick, request
 from socialcrawl.store.trouble import told
@@ -148,8 +149,7 @@ class SqlStore:
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
-        with self._transaction():
-            yield from reading.ledger(self.connection, self.campaign)
+        return Requests(self.connection, self.campaign, self._transaction)
 
     def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: Barred) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""

@@ -198,8 +198,16 @@ request = Table(
         comment="JSON: [place of a post, account.node mentioned, ...], nodes answered about, [node, why missing]",
     ),
     Index(None, "campaign", "n", "part"),
+    # All that sums over the ledger need: its rows are wide, and there may be millions.
+    Index(
+        "ix_request_spent", "campaign", "sent_at", "endpoint", "kind", "arrived_at", "items", "posts", "most", "cost"
+    ),
     comment="the ledger: one row a request, reserved before it is sent",
 )
+
+# As `answers.headers` writes it: a limit whose last part, `daily`, is true.
+DAILY = request.c.headers.like("%true]%")
+Index("ix_request_daily", request.c.campaign, request.c.sent_at, sqlite_where=DAILY, postgresql_where=DAILY)
 
 charge = Table(
     "charge",

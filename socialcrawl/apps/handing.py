@@ -1,0 +1,60 @@
+"""`socialcrawl export`: the key of pseudonyms, the export, and what is said about it."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import orjson
+import typer
+
+from socialcrawl.apps.query import database
+from socialcrawl.errors import SettingsError
+from socialcrawl.secret import conceal
+from socialcrawl.store.database import connect
+from socialcrawl.store.exports.export import Wanted, export
+from socialcrawl.store.exports.place import check
+
+LONGEST = 10_000  # bytes of a file that could hold a key
+
+
+def key_of(variable: str, file: Path | None) -> bytes:
+    """The key of pseudonyms, from a file or else from an environment variable; blanks around it do not count.
+
+    Raises:
+        SettingsError: there is none. The message never shows it.
+    """
+    if file is not None:
+        try:
+            with file.open("rb") as opened:
+                key = opened.read(LONGEST).strip()
+        except OSError as error:
+            raise SettingsError(f"The key file {file} cannot be read ({error.strerror}): check the path.") from error
+    else:
+        key = os.environ.get(variable, "").strip().encode(errors="surrogateescape")
+        if not key:
+            raise SettingsError(
+                f"Pseudonyms need a key: put one into the environment variable {variable} or a file (--key-file), such "
+                "as the output of `openssl rand -hex 32`, and keep it apart from the export."
+            )
+    conceal(key.decode(errors="replace"))
+    return key
+
+
+def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool) -> None:
+    """Export what is wanted, and say what was written."""
+    check(folder.resolve(), force=wanted.force)  # before a database is looked for
+    connection = connect(database(place), create=False)
+    try:
+        sheet = export(connection, folder, wanted, time.time())
+    finally:
+        connection.close()
+        connection.engine.dispose()
+    if as_json:
+        sys.stdout.write(orjson.dumps(sheet).decode() + "\n")
+        return
+    for file in sheet["files"]:
+        typer.echo(f"{folder / file['name']}: {file['rows']:,} rows, {file['bytes']:,} bytes")
+    typer.echo(f"{folder / 'datasheet.md'} says how they came about")
+    if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
+        sys.stderr.write("these files name people: see the notes on terms in the datasheet before you hand them on\n")

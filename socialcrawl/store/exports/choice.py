@@ -1,0 +1,216 @@
+"""What an export takes: a view of the database that stands still, and the posts and accounts that belong to it.
+
+The reader is a transaction of its own that neither waits for a campaign that is running nor lets it wait.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    create_engine,
+    event,
+    func,
+    select,
+    text,
+)
+
+from socialcrawl.errors import StoreError
+from socialcrawl.store import address, answers
+from socialcrawl.store.bulk import inserting
+from socialcrawl.store.database import on_server
+from socialcrawl.store.summary import campaigns
+from socialcrawl.store.tables import request
+
+SOME = 2_000  # rows that are read, worked on and written together
+READ = ("ok", "missing")  # kinds of requests that the platform answered
+
+_metadata = MetaData()
+posts = Table("export_post", _metadata, Column("id", Text, primary_key=True), prefixes=["temporary"])
+places = Table(
+    "export_place",
+    _metadata,
+    Column("post", Text, primary_key=True),
+    Column("node", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", Integer, nullable=False),
+    prefixes=["temporary"],
+)
+accounts = Table(
+    "export_account",
+    _metadata,
+    Column("node", BigInteger, primary_key=True, autoincrement=False),
+    prefixes=["temporary"],
+)
+
+IMPORTED = """
+insert into export_post select p.id from post p join pick k on k.node = p.author
+where k.campaign = :campaign and k.act = 'import' on conflict do nothing
+"""
+HITS = "insert into export_post select post from hit where campaign = :campaign on conflict do nothing"
+GONE = "delete from export_post where not exists (select 1 from post where post.id = export_post.id)"
+EVERY_POST = "insert into export_post select id from post"
+EVERYONE = "insert into export_account select node from account where forgotten_at is null"
+PEOPLE = """
+insert into export_account select a.node from account a where a.forgotten_at is null and a.node in (
+  select node from pick where campaign = :campaign
+  union select node from link where campaign = :campaign
+  union select p.author from post p join export_post e on e.id = p.id
+  union select m.node from mention m join export_post e on e.id = m.post)
+"""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is exported: (id, name) of campaigns, oldest first; `whole`: everything there is in the database.
+
+    `reader` is a connection in a transaction that stands still. Its temporary tables `posts`, `accounts` and `places`
+    (of each mention in its post, from 0, where the ledger knows it) hold what was chosen.
+    """
+
+    reader: Connection
+    campaigns: list[tuple[int, str]]
+    whole: bool = False
+
+    @property
+    def numbers(self) -> list[int]:
+        """The campaign.ids."""
+        return [number for number, _ in self.campaigns]
+
+    @property
+    def name(self) -> str | None:
+        """The campaign's name; None for everything."""
+        return None if self.whole else self.campaigns[0][1]
+
+    def by_text(self, column: Any) -> Any:
+        """A column of text in the order of its code points, whatever the database's language."""
+        return column.collate("C") if self.reader.dialect.name == "postgresql" else column
+
+    def by_id(self, column: Any) -> tuple[Any, Any]:
+        """The order of ids of posts: for numbers, that of time."""
+        return func.length(column), self.by_text(column)
+
+    def stream(self, query: Select[Any], **values: Any) -> Iterator[Any]:
+        """The rows of a query, some at a time."""
+        return iter(self.reader.execute(query.execution_options(yield_per=SOME), values))
+
+    def rows(self, sql: str, **values: Any) -> Sequence[Any]:
+        """The rows of a small question in SQL."""
+        return self.reader.execute(text(sql), values).all()
+
+
+@contextmanager
+def choosing(connection: Connection, name: str | None = None, *, whole: bool = False) -> Iterator[Choice]:
+    """What belongs to the campaign `name`, or to the newest; or, `whole`, everything.
+
+    Raises:
+        StoreError: there is no such campaign; the message names those there are.
+    """
+    engine = _engine(connection)
+    try:
+        with engine.connect() as reader, reader.begin():
+            choice = Choice(reader, _campaigns(connection, name, whole=whole), whole)
+            _metadata.create_all(reader, checkfirst=False)
+            _fill(choice)
+            yield choice
+    finally:
+        engine.dispose()
+
+
+def _engine(connection: Connection) -> Engine:
+    """An engine whose transactions see the database as it was when they began, and hold up nobody."""
+    where = address.of(connection)
+    if not isinstance(where, Path):
+        return on_server(where, "-c timezone=UTC").execution_options(isolation_level="REPEATABLE READ")
+    made = create_engine(URL.create("sqlite", database=str(where)), connect_args={"timeout": 120.0})
+
+    @event.listens_for(made, "connect")
+    def prepare(raw: Any, _: Any) -> None:
+        raw.isolation_level = None
+
+    @event.listens_for(made, "begin")
+    def begin(reader: Connection) -> None:
+        reader.exec_driver_sql("begin")
+
+    return made
+
+
+def _campaigns(connection: Connection, name: str | None, *, whole: bool) -> list[tuple[int, str]]:
+    known = campaigns(connection)
+    if whole:
+        return known
+    chosen = [pair for pair in known if name is None or pair[1] == name]
+    if not chosen:
+        names = ", ".join(pair[1] for pair in known) or "none yet"
+        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
+    return chosen[-1:]
+
+
+def _fill(choice: Choice) -> None:
+    run = choice.reader.execute
+    _read(choice)
+    if choice.whole:
+        run(text("delete from export_post"))
+        run(text(EVERY_POST))
+        run(text(EVERYONE))
+    else:
+        (number,) = choice.numbers
+        for statement in (IMPORTED, HITS):
+            run(text(statement), {"campaign": number})
+        run(text(GONE))
+        run(text(PEOPLE), {"campaign": number})
+    if choice.reader.dialect.name == "postgresql":  # its planner takes a new table for a small one
+        for table in _metadata.sorted_tables:
+            run(text(f"analyze {table.name}"))
+
+
+def _read(choice: Choice) -> None:
+    """The posts of all pages that were read, with the order in which each names people."""
+    keep = inserting(choice.reader, posts, ("id",), "ignore")
+    place = inserting(choice.reader, places, ("post", "node", "position"), "ignore")
+    for chunk in pages(choice):
+        keep.run([(key,) for _, ids, _ in chunk for key in ids])
+        place.run([found for _, ids, nodes in chunk for found in _places(ids, nodes)])
+
+
+def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], str | None]]]:
+    """The requests that brought posts, oldest first, as (row, ids of the posts, `answers.nodes`), some at a time."""
+    columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
+    ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
+    came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == "held")).order_by(request.c.id)
+    for rows in choice.reader.execute(came.execution_options(yield_per=200)).partitions():
+        yield [(row, *page_of(choice, row)) for row in rows]
+
+
+def page_of(choice: Choice, row: Any) -> tuple[list[str], str | None]:
+    """The ids of the posts that a request brought, in order, and `answers.nodes`; of one held, from where it came."""
+    found = row
+    if row.kind == "held" and row.digest is not None:
+        same = select(request.c.post_ids, request.c.nodes).where(
+            request.c.digest == row.digest, request.c.id < row.id, request.c.kind.in_(READ)
+        )
+        newest = same.order_by(request.c.arrived_at.desc(), request.c.id.desc()).limit(1)
+        found = choice.reader.execute(newest).one_or_none()
+    return (orjson.loads(found.post_ids or "[]"), found.nodes) if found is not None else ([], None)
+
+
+def _places(ids: list[str], nodes: str | None) -> Iterator[tuple[str, int, int]]:
+    if nodes is None:
+        return
+    count: dict[int, int] = {}
+    for place, node in answers.from_nodes(nodes)[0]:
+        if place < len(ids):
+            yield ids[place], node, count.get(place, 0)
+            count[place] = count.get(place, 0) + 1

@@ -1,0 +1,113 @@
+"""The sheet that goes with an export: what the data are, how they came about and what is not in them.
+
+Its questions are those of "Datasheets for Datasets" (Gebru et al., 2021): motivation, composition, collection process,
+preprocessing, uses, distribution, maintenance. Every number in it is read from the database.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+FORMAT = "socialcrawl export"  # by which a folder is known as an export of ours
+SHOWN = 50  # seeds that the page names; all are in the JSON
+
+COMPOSITION = """\
+An instance is a post as the platform showed it to an API token at `fetched_at`; counts of likes and the like are those
+of `metrics_at`. Accounts are described as of `profile_at`. It is no random sample: a focused crawl asks those accounts
+first that its estimator expects to say most about the topic, and its choice depends on the seeds. Shares and averages
+over these posts say nothing about the platform as a whole. An account that was never asked is here only as far as
+others mention it or a search found it."""
+TERMS = """\
+The texts belong to their authors, and the platform's terms bind whoever receives them. Under X's developer agreement
+and policy, others may be given the ids of posts and users (`--format ids`), from which they fetch what is still public;
+a post that was deleted, protected or withheld since has to be deleted here too, within 24 hours of a request
+(`socialcrawl forget`). Before handing on more than ids, read the terms as they are then, ask who reviews research at
+your place, and see which law on personal data applies. This export does not change when the database does: after
+`socialcrawl forget` or `retain`, make it again and delete the old one."""
+PSEUDONYMS = """\
+Usernames and ids are keyed hashes (BLAKE2b); display names, profile texts, links and the platform's JSON are left out.
+In texts, mentions are pseudonyms, addresses are cut to their host, and names are replaced where they can be told from
+ordinary words (see docs/exports.md). This is pseudonymous, not anonymous: who finds a text by searching the platform
+for it knows its author. Equal people have equal pseudonyms in every export that was made with the same key."""
+
+
+def page(sheet: Mapping[str, Any]) -> str:
+    """The datasheet as Markdown, from the values of datasheet.json."""
+    return "\n".join(_lines(sheet)).rstrip() + "\n"
+
+
+def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
+    posts, versions = sheet["posts"], sheet["versions"]
+    names = ", ".join(campaign["name"] for campaign in sheet["campaigns"]) or "no campaign"
+    yield from (f"# Datasheet: {names}", "")
+    yield f"Made at {sheet['exported_at']} by socialcrawl {versions['socialcrawl']}, Python {versions['python']},"
+    yield f"from a database with schema {versions['schema']}. The same in JSON: datasheet.json."
+    yield from ("", "## Composition", "", COMPOSITION, "")
+    yield f"- {posts['posts']:,} posts of {posts['authors']:,} authors, written {_span(posts['first'], posts['last'])}"
+    yield f"- collected {_span(posts['fetched_first'], posts['fetched_last'])}"
+    if sheet["pseudonymised"]:
+        yield from ("", "## Preprocessing", "", PSEUDONYMS)
+    for campaign in sheet["campaigns"]:
+        yield from ("", f"## Campaign {campaign['name']}", "", *_campaign(campaign))
+    yield from ("", "## Erased", "", *_tombstones(sheet["tombstones"]))
+    yield from ("", "## Uses, distribution, maintenance", "", TERMS)
+    yield from ("", "## Files", "", "| file | what | rows | bytes | SHA-256 |", "|---|---|---:|---:|---|")
+    for file in sheet["files"]:
+        yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
+
+
+def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
+    settings, gaps, seeds = found["settings"], found["gaps"], found["seeds"]
+    topic = settings.get("topic", {})
+    yield "Motivation: the accounts and posts that matter most to the topic"
+    yield from (
+        f"- {kind}: {', '.join(map(_code, topic.get(kind) or [])) or 'none'}" for kind in ("keywords", "patterns")
+    )
+    more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
+    yield f"- {len(seeds):,} seeds asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
+    for section in ("seeds", "crawl", "budget", "source"):
+        given = ", ".join(f"{name} = {_code(value)}" for name, value in settings.get(section, {}).items())
+        yield f"- [{section}] {given or '(not told)'}"
+    yield f"- seed of all random draws: {found['seed']}"
+    yield from (
+        "",
+        f"Collection process: requests {_span(found['began'], found['ended'])}, {_dollars(found['dollars'])}",
+    )
+    yield from ("", "| endpoint | outcome | requests | posts |", "|---|---|---:|---:|")
+    for row in found["requests"]:
+        yield f"| {row['endpoint']} | {row['kind']} | {row['requests']:,} | {row['posts']:,} |"
+    acts = ", ".join(f"{count:,} {act}" for act, count in found["picks"].items()) or "none"
+    yield from ("", f"Picks: {acts}", "", "Gaps:", "")
+    yield f"- accounts that could not be read: {_counts(gaps['missing'])}"
+    yield f"- requests whose answer was lost, counted as spent: {gaps['lost']:,}"
+    yield f"- requests that failed otherwise: {_counts(gaps['failed'])}"
+    yield f"- requests that met a limit, after which the campaign waited: {_counts(gaps['limited'])}"
+    yield f"- timelines of which only the newest posts were read (pages_per_user): {gaps['timelines_cut']:,}"
+    yield f"- picks that have no outcome yet: {gaps['picks_without_outcome']:,}"
+    for epoch in found["epochs"][1:]:
+        yield f"- history changed at {epoch['began_at']}, from pick {epoch['first']} on: {epoch['why']}"
+
+
+def _tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:
+    """What was forgotten: of the whole database, as tombstones do not say whose campaign it was."""
+    if not rows:
+        yield "Nothing was erased from the database."
+        return
+    yield "Erased from the database, so not in this export:"
+    yield from (f"- {row['tombstones']:,} of kind {row['kind']}: {row['why']}" for row in rows)
+
+
+def _span(first: str | None, last: str | None) -> str:
+    return f"from {first} to {last}" if first and last else "at no known time"
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in found.items()) or "none"
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f} at most by the price table"
+
+
+def _code(value: Any) -> str:
+    shown = "".join(letter if letter.isprintable() and letter != "`" else " " for letter in str(value))
+    return f"`{shown}`"

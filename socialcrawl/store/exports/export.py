@@ -1,0 +1,164 @@
+"""An export as a whole: tables, network, ids, archive, and the sheet that goes with them."""
+
+import hashlib
+import platform
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl import __version__
+from socialcrawl.errors import SettingsError
+from socialcrawl.model import iso
+from socialcrawl.store import address
+from socialcrawl.store.exports import archive, network
+from socialcrawl.store.exports.cells import plain
+from socialcrawl.store.exports.choice import SOME, Choice, choosing
+from socialcrawl.store.exports.datasheet import FORMAT, page
+from socialcrawl.store.exports.facts import facts
+from socialcrawl.store.exports.hiding import Hiding
+from socialcrawl.store.exports.place import beside
+from socialcrawl.store.exports.pseudonyms import Pseudonyms
+from socialcrawl.store.exports.sheets import SHEETS, Sheet
+from socialcrawl.store.exports.written import IDS, WRITERS, Ids, pyarrow_version
+from socialcrawl.store.trouble import told
+
+FORMATS = (*WRITERS, *network.FORMS, "ids", "warc")
+"""What an export can be made of: parquet, csv, jsonl (tables), gexf, graphml (the network), ids, warc."""
+ARCHIVE = "answers.warc.gz"
+NAMING = ("ids", "warc")  # what cannot be had without names
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to export.
+
+    Attributes:
+        campaign: its name; None is the newest.
+        whole: everything in the database instead.
+        formats: some of FORMATS.
+        key: the key of pseudonyms; None: people are named.
+        force: whether an export that is there already is replaced.
+    """
+
+    campaign: str | None = None
+    whole: bool = False
+    formats: tuple[str, ...] = ("parquet",)
+    key: bytes | None = None
+    force: bool = False
+
+
+def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> dict[str, Any]:
+    """Write what is wanted into a folder; the values of its datasheet.json.
+
+    A campaign may be running: the export shows the database as it was when it began. It is streamed: memory does not
+    grow with the data.
+
+    Args:
+        connection: the database.
+        folder: where; see `place.beside`.
+        wanted: what.
+        now: Unix seconds, for the sheet.
+
+    Raises:
+        SettingsError: what is wanted cannot be had together, or the folder is not free.
+        StoreError: there is no such campaign, or the database or the disk fails.
+    """
+    _check(wanted)
+    pseudonyms = None if wanted.key is None else Pseudonyms(wanted.key)
+    try:
+        with (
+            choosing(connection, wanted.campaign, whole=wanted.whole) as choice,
+            beside(folder, force=wanted.force) as to,
+        ):
+            hiding = None if pseudonyms is None else Hiding(choice, pseudonyms)
+            about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted.formats, hiding)}
+            sheet = _sheet(choice, hiding, now) | {"files": [{"name": name, **about[name]} for name in sorted(about)]}
+            (to / "datasheet.json").write_bytes(orjson.dumps(sheet, option=orjson.OPT_INDENT_2))
+            (to / "datasheet.md").write_text(page(sheet), "utf-8")
+            return sheet
+    except DBAPIError as error:
+        raise told(error, address.of(connection)) from error
+
+
+def _check(wanted: Wanted) -> None:
+    unknown = [name for name in wanted.formats if name not in FORMATS]
+    if unknown or not wanted.formats:
+        raise SettingsError(f"There is no format {', '.join(unknown) or 'named'}; choose of: {', '.join(FORMATS)}.")
+    naming = [name for name in NAMING if name in wanted.formats]
+    if wanted.key is not None and naming:
+        raise SettingsError(
+            f"The format {naming[0]} names people, so it cannot be pseudonymised: leave out one of the two."
+        )
+    if wanted.whole and (drawn := [name for name in network.FORMS if name in wanted.formats]):
+        raise SettingsError(f"The format {drawn[0]} is the network of one campaign: leave out --all, or the format.")
+    if "parquet" in wanted.formats:
+        pyarrow_version()
+    if "warc" in wanted.formats:
+        archive.check()
+
+
+def _write(
+    choice: Choice, to: Path, formats: tuple[str, ...], hiding: Hiding | None
+) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Write the files, as (name, (what it is, its rows))."""
+    for sheet in SHEETS:
+        names = [f"{sheet.name}.{name}" for name in WRITERS if name in formats]
+        ids = IDS.get(sheet.name) if "ids" in formats else None
+        if names or ids:
+            count, listed = _table(choice, sheet, [to / name for name in names], to / ids if ids else None, hiding)
+            yield from ((name, (sheet.about, count)) for name in names)
+            if ids:
+                yield ids, (f"ids of {sheet.name}, one a line", listed)
+    if drawn := {name: to / f"mentions.{name}" for name in network.FORMS if name in formats}:
+        nodes, edges = network.write(choice, drawn, hiding.pseudonyms if hiding else None)
+        about = f"the mention network; rows: its {nodes:,} nodes and {edges:,} edges"
+        yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
+    if "warc" in formats:
+        yield ARCHIVE, ("the original answers", archive.write(choice, to / ARCHIVE))
+
+
+def _table(choice: Choice, sheet: Sheet, files: list[Path], ids: Path | None, hiding: Hiding | None) -> tuple[int, int]:
+    """Write one table into all its files at once, and its ids into theirs: how many rows, how many ids."""
+    count = 0
+    with ExitStack() as stack:
+        writers = [WRITERS[file.suffix[1:]](file, sheet.columns, stack) for file in files]
+        listing = Ids(ids, sheet.columns, stack) if ids else None
+        rows = sheet.rows(choice)
+        while some := list(islice(rows, SOME)):
+            count += len(some)
+            shown = hiding.rows(sheet.columns, some) if hiding else plain(sheet.columns, some)
+            for writer in (*writers, listing):
+                if writer is not None:
+                    writer.write(shown)
+    return count, listing.count if listing else 0
+
+
+def _file(path: Path, about: str, rows: int) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"about": about, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def _sheet(choice: Choice, hiding: Hiding | None, now: float) -> dict[str, Any]:
+    found = facts(choice, hiding)
+    versions = {
+        "socialcrawl": __version__,
+        "python": platform.python_version(),
+        "database": choice.reader.dialect.name,
+        "schema": found.pop("schema"),
+    }
+    return {
+        "format": FORMAT,
+        "exported_at": iso(now),
+        "campaign": choice.name,
+        "pseudonymised": hiding is not None,
+        "versions": versions,
+        **found,
+    }

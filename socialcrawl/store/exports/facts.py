@@ -1,0 +1,138 @@
+"""How a campaign came about, in plain values: what its datasheet tells."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.store.exports.cells import Person
+from socialcrawl.store.exports.choice import Choice
+from socialcrawl.store.exports.hiding import Hiding
+
+# What may be told of settings; the rest names people, files, servers and where tokens are.
+TOLD = {
+    "topic": ("keywords", "patterns"),
+    "seeds": ("search", "most", "search_pages"),
+    "crawl": None,
+    "budget": None,
+    "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
+}
+TIMELINE = "/2/users/:id/tweets"
+
+POST_SPAN = """
+select count(*) as posts, count(distinct p.author) as authors, min(p.created_at) as first, max(p.created_at) as last,
+  min(p.fetched_at) as fetched_first, max(p.fetched_at) as fetched_last
+from post p join export_post e on e.id = p.id
+"""
+REQUESTS = """
+select endpoint, coalesce(kind, 'lost') as kind, count(*) as requests, coalesce(sum(posts), 0) as posts,
+  coalesce(sum(coalesce(cost, most)), 0) as mills
+from request where campaign = :campaign group by endpoint, coalesce(kind, 'lost') order by endpoint, kind
+"""
+SPAN = (
+    "select min(sent_at) as began, max(coalesce(arrived_at, sent_at)) as ended from request where campaign = :campaign"
+)
+ACTS = "select act, count(*) as picks from pick where campaign = :campaign group by act order by act"
+MISSING = """
+select reason, count(*) as accounts from (
+  select distinct node, case when missing like 'same-as:%' then 'same as another' else missing end as reason
+  from outcome where campaign = :campaign and missing is not null and node >= 0) m
+group by reason order by reason
+"""
+# Timelines of which another page was offered that was not asked for.
+CUT = """
+select count(*) as timelines from request r
+where r.campaign = :campaign and r.endpoint = :timeline and r.cursor is not null and r.kind in ('ok', 'held')
+and not exists (select 1 from request q where q.campaign = r.campaign and q.n = r.n and q.part > r.part
+  and q.kind in ('ok', 'held', 'missing'))
+"""
+OPEN = """
+select count(*) as picks from pick p where p.campaign = :campaign
+and not exists (select 1 from outcome o where o.campaign = p.campaign and o.n = p.n)
+"""
+SEEDS = """
+select p.n, a.platform_id, a.username from pick p join account a on a.node = p.node
+where p.campaign = :campaign and p.act in ('seed', 'import') and a.forgotten_at is null order by p.n
+"""
+EPOCHS = "select number, first, began_at, why from epoch where campaign = :campaign order by number"
+TOMBSTONES = "select kind, why, count(*) as tombstones from tombstone group by kind, why order by kind, why"
+SCHEMA = "select version_num as version from alembic_version"
+CAMPAIGN = "select name, platform, seed, settings, created_at from campaign where id = :campaign"
+
+
+def facts(choice: Choice, hiding: Hiding | None) -> dict[str, Any]:
+    """All that is known of what is exported, as values of JSON.
+
+    Args:
+        choice: what is exported.
+        hiding: how people are made unreadable; None: they are named.
+    """
+    return {
+        "schema": choice.rows(SCHEMA)[0].version,
+        "posts": _row(choice.rows(POST_SPAN)[0]),
+        "campaigns": [_campaign(choice, number, hiding) for number in choice.numbers],
+        "tombstones": _rows(choice.rows(TOMBSTONES)),
+    }
+
+
+def _campaign(choice: Choice, number: int, hiding: Hiding | None) -> dict[str, Any]:
+    (about,) = choice.rows(CAMPAIGN, campaign=number)
+    requests = _rows(choice.rows(REQUESTS, campaign=number))
+    mills = sum(row.pop("mills") for row in requests)
+    return {
+        "name": about.name,
+        "platform": about.platform,
+        "seed": about.seed,
+        "created_at": about.created_at,
+        "settings": _settings(orjson.loads(about.settings), hiding),
+        "seeds": _seeds(choice, number, hiding),
+        "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
+        **_row(choice.rows(SPAN, campaign=number)[0]),
+        "requests": requests,
+        "dollars": mills / MILLS_PER_DOLLAR,
+        "epochs": _rows(choice.rows(EPOCHS, campaign=number)),
+        "gaps": _gaps(choice, number, requests),
+    }
+
+
+def _gaps(choice: Choice, number: int, requests: list[dict[str, Any]]) -> dict[str, Any]:
+    kinds: dict[str, int] = {}
+    for row in requests:
+        kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["requests"]
+    return {
+        "missing": {row.reason: row.accounts for row in choice.rows(MISSING, campaign=number)},
+        "lost": kinds.get("lost", 0),
+        "failed": {kind: kinds[kind] for kind in ("broken", "refused", "invalid") if kind in kinds},
+        "limited": {kind: kinds[kind] for kind in ("window", "day", "month", "money", "backoff") if kind in kinds},
+        "timelines_cut": choice.rows(CUT, campaign=number, timeline=TIMELINE)[0].timelines,
+        "picks_without_outcome": choice.rows(OPEN, campaign=number)[0].picks,
+    }
+
+
+def _settings(given: dict[str, Any], hiding: Hiding | None) -> dict[str, Any]:
+    """The settings that may be told."""
+    told: dict[str, Any] = {}
+    for section, names in TOLD.items():
+        held = given.get(section)
+        if isinstance(held, dict):
+            told[section] = {name: value for name, value in held.items() if names is None or name in names}
+    if hiding is not None and "topic" in told:
+        told["topic"] = {name: [hiding.prose(word) for word in words] for name, words in told["topic"].items()}
+    return told
+
+
+def _seeds(choice: Choice, number: int, hiding: Hiding | None) -> list[str]:
+    people = [Person(row.platform_id, row.username) for row in choice.rows(SEEDS, campaign=number)]
+    shown = (person.shown if hiding is None else hiding.pseudonyms.person(person) for person in people)
+    return [name for name in dict.fromkeys(shown) if name is not None]
+
+
+def _rows(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    return [_row(row) for row in rows]
+
+
+def _row(row: Any) -> dict[str, Any]:
+    given = row._asdict()
+    # PostgreSQL sums integers as decimals.
+    return {name: int(value) if name in ("requests", "posts", "mills") else value for name, value in given.items()}

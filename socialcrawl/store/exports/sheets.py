@@ -1,0 +1,241 @@
+"""The tables of an export: their columns, and their rows in an order that depends on the data alone."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import Select, func, literal, select
+from sqlalchemy import null as nothing
+
+from socialcrawl.store.exports.cells import Column, Person
+from socialcrawl.store.exports.choice import Choice, accounts, page_of, places, posts
+from socialcrawl.store.tables import account, campaign, hit, link, mention, outcome, pick, post, request
+
+LAST = 2**31 - 1  # a place behind all others
+Row = tuple[Any, ...]
+POST = (
+    "created_at", "text", "lang", "conversation_id", "reply_to", "repost_of", "quote_of", "hashtags", "urls", "likes",
+    "replies", "reposts", "quotes", "bookmarks", "views", "original", "metrics_at", "fetched_at",
+)  # fmt: skip
+PROFILE = (
+    "description", "created_at", "followers", "following", "posts", "listed", "protected", "verified", "url",
+    "profile_at", "first_seen_at",
+)  # fmt: skip
+LEDGER = (
+    "endpoint", "credential", "items", "most", "sent_at", "arrived_at", "kind", "status", "posts", "cost", "new_posts",
+    "new_users",
+)  # fmt: skip
+TIMES = {"created_at", "metrics_at", "fetched_at", "profile_at", "first_seen_at", "sent_at", "arrived_at"}
+TEXTS = {"lang", "endpoint", "kind"}
+HOLDS = {
+    "text": "prose", "conversation_id": "post", "reply_to": "post", "repost_of": "post", "quote_of": "post",
+    "hashtags": "words", "urls": "words", "original": "own", "description": "own", "url": "own", "credential": "own",
+}  # fmt: skip
+
+
+class Sheet(NamedTuple):
+    """A table of an export: its name, what its rows are, its columns, and its rows for a choice."""
+
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+    rows: Callable[[Choice], Iterator[Row]]
+
+
+def _columns(*names: str) -> tuple[Column, ...]:
+    """Columns as they are in the database."""
+    return tuple(Column(name, _kind(name), HOLDS.get(name, "")) for name in names)  # type: ignore[arg-type]
+
+
+def _kind(name: str) -> str:
+    if name in TIMES:
+        return "time"
+    if name in ("hashtags", "urls"):
+        return "list"
+    if name in ("protected", "verified"):
+        return "bool"
+    return "text" if name in TEXTS or name in HOLDS else "int"
+
+
+def _posts(choice: Choice) -> Iterator[Row]:
+    found = literal(None) if choice.whole else func.coalesce(hit.c.occurrences, 0)
+    who = (account.c.platform_id, account.c.username, account.c.name)
+    query = select(post, *who, (nothing() if choice.whole else found).label("occurrences"))
+    joined = query.join(posts, posts.c.id == post.c.id).join(account, account.c.node == post.c.author)
+    if not choice.whole:
+        joined = joined.outerjoin(hit, (hit.c.post == post.c.id) & (hit.c.campaign == choice.numbers[0]))
+    named = _Named(choice)
+    for row in choice.stream(joined.order_by(*choice.by_id(post.c.id))):
+        given = row._asdict()
+        for name in ("hashtags", "urls"):
+            given[name] = orjson.loads(given[name]) if given[name] is not None else None
+        person = Person(row.platform_id, row.username, row.name)
+        mentions = named.of(row.id)
+        yield (
+            person, row.id, *(given[name] for name in POST[:2]), mentions, *(given[name] for name in POST[2:]),
+            person, row.author, row.occurrences,
+        )  # fmt: skip
+
+
+class _Named:
+    """Whom posts mention, read along with them."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._rows = _mentions(choice)
+        self._next = next(self._rows, None)
+
+    def of(self, key: str) -> list[Person]:
+        """The people whom a post mentions; to be asked in the order of posts."""
+        found: list[Person] = []
+        while self._next is not None and self._next[0] == key:
+            found.append(self._next[2])
+            self._next = next(self._rows, None)
+        return found
+
+
+def _mentions(choice: Choice) -> Iterator[Row]:
+    who = (account.c.platform_id, account.c.username, account.c.name)
+    query = select(mention, *who, places.c.position).join(posts, posts.c.id == mention.c.post)
+    joined = query.join(account, account.c.node == mention.c.node).outerjoin(
+        places, (places.c.post == mention.c.post) & (places.c.node == mention.c.node)
+    )
+    order = (*choice.by_id(mention.c.post), func.coalesce(places.c.position, LAST), mention.c.node)
+    for row in choice.stream(joined.where(account.c.forgotten_at.is_(None)).order_by(*order)):
+        person = Person(row.platform_id, row.username, row.name)
+        yield row.post, row.node, person, person, row.kind, row.position
+
+
+def _accounts(choice: Choice) -> Iterator[Row]:
+    query = select(account).join(accounts, accounts.c.node == account.c.node).order_by(account.c.node)
+    for row in choice.stream(query):
+        person = Person(row.platform_id, row.username, row.name)
+        given = row._asdict()
+        yield row.node, person, row.platform, person, person, row.name, *(given[name] for name in PROFILE)
+
+
+def _ours(choice: Choice, table: Any, *columns: Any) -> Select[Any]:
+    """Rows of the chosen campaigns, with the campaign's name first."""
+    named = select(campaign.c.name.label("campaign"), *columns).join(campaign, campaign.c.id == table.c.campaign)
+    return named.where(table.c.campaign.in_(choice.numbers))
+
+
+def _picks(choice: Choice) -> Iterator[Row]:
+    asked = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, pick.c.score, pick.c.features)
+    found = (outcome.c.at, outcome.c.value, outcome.c.occurrences, outcome.c.posts, outcome.c.missing)
+    who = (account.c.platform_id, account.c.username, account.c.name)
+    query = _ours(choice, pick, *asked, *found, *who).outerjoin(
+        outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
+    )
+    whole = query.outerjoin(account, account.c.node == pick.c.node).order_by(pick.c.campaign, pick.c.n)
+    for row in choice.stream(whole):
+        person = Person(row.platform_id, row.username, row.name)
+        yield (*row[:4], person, *row[4:12])
+
+
+def _links(choice: Choice) -> Iterator[Row]:
+    source, target = account.alias("source"), account.alias("target")
+    columns = (link.c.n, link.c.position, pick.c.node, link.c.node, link.c.alpha)
+    both = (source.c.platform_id, source.c.username, target.c.platform_id, target.c.username)
+    query = _ours(choice, link, *columns, *both)
+    joined = query.join(pick, (pick.c.campaign == link.c.campaign) & (pick.c.n == link.c.n))
+    named = joined.outerjoin(source, source.c.node == pick.c.node).outerjoin(target, target.c.node == link.c.node)
+    # A search has links too: to the authors that it found.
+    for row in choice.stream(named.order_by(link.c.campaign, link.c.n, link.c.position)):
+        name, n, position, node, other, alpha, *who = row
+        yield name, n, position, node, Person(who[0], who[1]), other, Person(who[2], who[3]), alpha
+
+
+def _hits(choice: Choice) -> Iterator[Row]:
+    query = _ours(choice, hit, hit.c.post, hit.c.occurrences).join(posts, posts.c.id == hit.c.post)
+    for row in choice.stream(query.order_by(hit.c.campaign, *choice.by_id(hit.c.post))):
+        yield tuple(row)
+
+
+def _requests(choice: Choice) -> Iterator[Row]:
+    more = (request.c.params, request.c.digest, request.c.post_ids, request.c.nodes)
+    query = _ours(choice, request, request.c.id, request.c.n, request.c.part, *(request.c[n] for n in LEDGER), *more)
+    for rows in choice.reader.execute(query.order_by(request.c.id).execution_options(yield_per=200)).partitions():
+        pages = [page_of(choice, row)[0] for row in rows]
+        there = _there(choice, [key for page in pages for key in page])
+        for row, page in zip(rows, pages, strict=True):
+            asked = orjson.loads(row.params).get("query")
+            yield (*row[: 4 + len(LEDGER)], asked, [key for key in page if key in there] if page else None)
+
+
+def _there(choice: Choice, keys: list[str]) -> set[str]:
+    """Which of these posts the export has."""
+    found: set[str] = set()
+    for start in range(0, len(keys), 500):
+        some = select(posts.c.id).where(posts.c.id.in_(keys[start : start + 500]))
+        found.update(choice.reader.execute(some).scalars())
+    return found
+
+
+SHEETS = (
+    Sheet(
+        "posts",
+        "one row a post, oldest id first",
+        (
+            Column("author", holds="person"), Column("id", holds="post"), *_columns(*POST[:2]),
+            Column("mentions", "list", "people"), *_columns(*POST[2:]), Column("author_id", holds="user id"),
+            Column("author_node", "int", "node"), Column("occurrences", "int"),
+        ),
+        _posts,
+    ),
+    Sheet(
+        "accounts",
+        "one row an account that was asked, wrote or was mentioned",
+        (
+            Column("node", "int", "node"), Column("account", holds="person"), Column("platform"),
+            Column("platform_id", holds="user id"), Column("username", holds="username"), Column("name", holds="own"),
+            *_columns(*PROFILE),
+        ),
+        _accounts,
+    ),
+    Sheet(
+        "mentions",
+        "who is mentioned in which post; position: its place among the post's mentions, where it is known",
+        (
+            Column("post", holds="post"), Column("node", "int", "node"), Column("account", holds="person"),
+            Column("account_id", holds="user id"), Column("kind"), Column("position", "int"),
+        ),
+        _mentions,
+    ),
+    Sheet(
+        "picks",
+        "one row a decision to ask, with what it found",
+        (
+            Column("campaign"), Column("n", "int"), Column("batch", "int"), Column("node", "int", "node"),
+            Column("account", holds="person"), Column("act"), Column("score", "float"), Column("features"),
+            Column("at", "time"), Column("value", "float"), Column("occurrences", "int"), Column("posts", "int"),
+            Column("missing", holds="why"),
+        ),
+        _picks,
+    ),
+    Sheet(
+        "links",
+        "the links of the graph as each pick found them; those of a search lead to the authors",
+        (
+            Column("campaign"), Column("n", "int"), Column("position", "int"), Column("source", "int", "node"),
+            Column("source_account", holds="person"), Column("target", "int", "node"),
+            Column("target_account", holds="person"), Column("alpha", "float"),
+        ),
+        _links,
+    ),
+    Sheet(
+        "hits",
+        "posts that match the topic of a campaign",
+        (Column("campaign"), Column("post", holds="post"), Column("occurrences", "int")),
+        _hits,
+    ),
+    Sheet(
+        "requests",
+        "the ledger, with the posts that each request brought",
+        (
+            Column("campaign"), *_columns("id", "n", "part", *LEDGER), Column("query", holds="prose"),
+            Column("post_ids", "list", "posts"),
+        ),
+        _requests,
+    ),
+)  # fmt: skip
+"""All tables of an export."""
