@@ -379,3 +379,22 @@ def test_an_imported_account_is_at_distance_0_and_neither_a_step_nor_a_seed():
     assert (by.picks, by.taken, by.relevance, by.seed_relevance, by.imported, by.seeds.asked) == (1, 0, 0.0, 0.0, 1, {})
     by.seeds.queries, by.seeds.unresolved = [], []
     assert [pick.node for pick in by.choose(5, 0.0)] == [2, 3]
+
+
+@pytest.mark.parametrize("few", [0, 100])
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_an_imported_account_is_not_asked_again_as_a_seed(monkeypatch, few, order):
+    monkeypatch.setattr(folding, "FEW", few)
+    by = Collect(Seeds([Node(-1)], [Node(1)], None), named("nh-n-sum", seed=1), None)
+    searched = ((Pick(0, Node(-1), "search"),), [Outcome(0, Node(-1), AT, 0.0, np.array([2, 1, 3]), np.zeros(3))])
+    brought = [
+        ((Pick(n, Node(node), "import"),), [Outcome(n, Node(node), AT, 2.0, np.array([9]), np.array([1.0]))])
+        for n, node in ((1, 1), (2, 2))
+    ]
+    renamed = [(Pick(n, pick.node, pick.act), replace(outcome, n=n)) for n, ((pick,), (outcome,)) in enumerate(brought)]
+    late = ((Pick(2, Node(-1), "search"),), [replace(searched[1][0], n=2)])
+    history = [searched, *brought] if order == "before" else [*(((p,), [o]) for p, o in renamed), late]
+    by.fold(history)
+    asked = [pick.node for pick in by.choose(9, 0.0)]
+    assert asked == [3]
+    assert by.graph.column("n_sum", np.array([by.graph.row(Node(9))])).tolist() == [4.0]

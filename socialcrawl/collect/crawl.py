@@ -10,26 +10,27 @@
     8-9    for u in nodes: G' <- G' + crawlNode(u)            absorb(...)
 
 It decides and learns; it never waits, reads or writes. The seeds are asked first, in their order; they are no training
-rows. `choose` changes nothing; `absorb` is the only method that does.
+rows. `choose` changes nothing; `absorb` is the only method that does, but for `fold`, which absorbs a whole history at
+once (folding.py).
 """
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from socialcrawl.collect import folding
 from socialcrawl.collect.estimators import Estimator
+from socialcrawl.collect.folding import Folding
 from socialcrawl.collect.ranking import Ranking
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.collect.strategies import Greedy, Strategy
-from socialcrawl.graph import Graph, Rows
+from socialcrawl.graph import Graph
 from socialcrawl.model import Node, Outcome, Pick, Stop
-from socialcrawl.protocols import Batch, Columns, History
+from socialcrawl.protocols import Batch
 
 REST = 20  # picks after which a node that failed for a while is offered again
 
 
-class Collect:
+class Collect(Folding):
     """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer."""
 
     def __init__(
@@ -77,17 +78,6 @@ class Collect:
             self._take(pick, outcome)
         self._wake()
 
-    def fold(self, history: History) -> None:
-        """Absorb every finished batch in turn: at once where that comes to the same, bit for bit."""
-        if self.estimator.one_by_one():
-            for batch, outcomes in history:
-                self.absorb(batch, outcomes)
-            return
-        for columns in folding.in_columns(history, features=self.learns):
-            ends = columns.ends()
-            for begin, end, regular in folding.stretches(columns):
-                (self._take_all if regular else self._take_each)(columns, ends, begin, end)
-
     def _take(self, pick: Pick, outcome: Outcome) -> None:
         self.picks = pick.n + 1
         self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
@@ -100,6 +90,7 @@ class Collect:
             self.seeds.done(pick.node, outcome.missing)
             self.seed_relevance += outcome.value
         elif pick.act == "import":
+            self.seeds.bring(pick.node)
             if outcome.missing is None:
                 self.graph.seed(pick.node)
                 self.imported += 1
@@ -107,70 +98,6 @@ class Collect:
             self.taken += 1
             self.relevance += outcome.value
         self._grow(pick, outcome)
-
-    def _take_each(self, columns: Columns, ends: Rows, begin: int, end: int) -> None:
-        """Absorb some picks one by one; `ends` are the places of the last picks of the batches."""
-        last = set(ends[np.searchsorted(ends, begin) : np.searchsorted(ends, end)].tolist())
-        for i in range(begin, end):
-            self._take(columns.pick(i), columns.outcome(i))
-            if i in last:
-                self._wake()
-
-    def _take_all(self, columns: Columns, ends: Rows, begin: int, end: int) -> None:
-        """Absorb a regular stretch at once; where the graph will not have it so, halves of it."""
-        many = end - begin > folding.FEW
-        rows = self.graph.extend(folding.additions(columns, begin, end)) if many else None
-        if rows is not None:
-            self._count(columns, slice(begin, end))
-            self._rest(columns, ends, begin, rows)
-        elif many and end - begin > 1:
-            middle = (begin + end) // 2
-            self._take_all(columns, ends, begin, middle)
-            self._take_all(columns, ends, middle, end)
-        else:
-            self._take_each(columns, ends, begin, end)
-
-    def _count(self, columns: Columns, some: slice) -> None:
-        """Count steps and relevance of a stretch, and learn from it."""
-        value, step, fetched = columns.value[some], columns.act[some] == "expand", columns.missing[some] == ""
-        self.picks = int(columns.n[some][-1]) + 1
-        self.taken += int(step.sum())
-        self.imported += int((fetched & ~step).sum())
-        # `accumulate` adds one after the other; `sum` would not.
-        self.relevance = float(np.add.accumulate(np.concatenate([[self.relevance], value[step]]))[-1])
-        if self.learns and columns.x is not None and (taught := step & fetched).any():
-            self.estimator.learn(columns.x[some][taught], value[taught])
-
-    def _rest(self, columns: Columns, ends: Rows, begin: int, rows: Rows) -> None:
-        """Let the nodes that failed for a while rest, and offer them again, as of a stretch whose nodes are in `rows`.
-
-        Only the last thing that happened to a node shows: whether it was offered again or picked.
-        """
-        places = slice(begin, begin + len(rows))
-        nodes, failed = columns.node[places], columns.missing[places] == "temporary"
-        if not (watched := [*self.resting, *map(Node, nodes[failed].tolist())]):
-            return
-        ends = ends[np.searchsorted(ends, begin) : np.searchsorted(ends, begin + len(rows))]
-        picks = columns.n[ends] + 1
-        offered: dict[int, Node] = {}
-        at = np.isin(rows, [self.graph.row(node) for node in watched]).nonzero()[0]
-        for i in at.tolist():
-            before = ends[: np.searchsorted(ends, begin + i)]
-            offered |= self._woken(int(picks[len(before) - 1]) if len(before) else 0)
-            offered.pop(int(rows[i]), None)
-            self.resting.pop(Node(int(nodes[i])), None)
-            if failed[i]:
-                self._fail(Node(int(nodes[i])), int(columns.n[begin + i]))
-        offered |= self._woken(int(picks[-1]) if len(picks) else 0)
-        for node in offered.values():
-            self.graph.set_open(node, is_open=True)
-
-    def _woken(self, picks: int) -> dict[int, Node]:
-        """Who has rested enough after `picks` decisions, by row; seeds go back in line."""
-        due = [node for node, until in self.resting.items() if until <= picks]
-        for node in due:
-            del self.resting[node]
-        return {self.graph.row(node): node for node in due if not self.seeds.retry(node)}
 
     def _sow(self) -> None:
         """Make the seeds known, all at once, when the first of them was asked: who they are is settled by then."""

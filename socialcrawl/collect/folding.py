@@ -1,4 +1,4 @@
-"""A history in pieces that can be absorbed at once, bit for bit as if pick by pick."""
+"""A whole history absorbed at once, bit for bit as if pick by pick: in pieces that only add nodes to the graph."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -6,14 +6,124 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.seeds import SAME
+from socialcrawl.collect.estimators import Estimator
+from socialcrawl.collect.seeds import SAME, Seeds
+from socialcrawl.graph import Graph, Rows
 from socialcrawl.links import Additions
-from socialcrawl.model import Outcome, Pick
+from socialcrawl.model import Node, Outcome, Pick
 from socialcrawl.protocols import Batch, Columnar, Columns, History
 
 CHUNK = 65_536  # picks that are held in memory together
 FEW = 8  # picks that are absorbed as fast one by one
 AT_ONCE = ("expand", "import")
+
+
+class Folding:
+    """The part of a crawl that absorbs a whole history at once, bit for bit as if pick by pick.
+
+    The crawl says how one pick is absorbed (`_take`), that nodes have rested enough after a batch (`_wake`), and that
+    one failed for a while (`_fail`).
+    """
+
+    graph: Graph
+    estimator: Estimator
+    seeds: Seeds
+    learns: bool
+    picks: int
+    taken: int
+    imported: int
+    relevance: float
+    resting: dict[Node, int]
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """See `protocols.Crawl.absorb`."""
+        raise NotImplementedError
+
+    def _take(self, pick: Pick, outcome: Outcome) -> None:
+        raise NotImplementedError
+
+    def _wake(self) -> None:
+        raise NotImplementedError
+
+    def _fail(self, node: Node, n: int) -> None:
+        raise NotImplementedError
+
+    def fold(self, history: History) -> None:
+        """Absorb every finished batch in turn: at once where that comes to the same, bit for bit."""
+        if self.estimator.one_by_one():
+            for batch, outcomes in history:
+                self.absorb(batch, outcomes)
+            return
+        for columns in in_columns(history, features=self.learns):
+            ends = columns.ends()
+            for begin, end, regular in stretches(columns):
+                (self._take_all if regular else self._take_each)(columns, ends, begin, end)
+
+    def _take_each(self, columns: Columns, ends: Rows, begin: int, end: int) -> None:
+        """Absorb some picks one by one; `ends` are the places of the last picks of the batches."""
+        last = set(ends[np.searchsorted(ends, begin) : np.searchsorted(ends, end)].tolist())
+        for i in range(begin, end):
+            self._take(columns.pick(i), columns.outcome(i))
+            if i in last:
+                self._wake()
+
+    def _take_all(self, columns: Columns, ends: Rows, begin: int, end: int) -> None:
+        """Absorb a regular stretch at once; where the graph will not have it so, halves of it."""
+        many = end - begin > FEW
+        rows = self.graph.extend(additions(columns, begin, end)) if many else None
+        if rows is not None:
+            self._count(columns, slice(begin, end))
+            self._rest(columns, ends, begin, rows)
+        elif many and end - begin > 1:
+            middle = (begin + end) // 2
+            self._take_all(columns, ends, begin, middle)
+            self._take_all(columns, ends, middle, end)
+        else:
+            self._take_each(columns, ends, begin, end)
+
+    def _count(self, columns: Columns, some: slice) -> None:
+        """Count steps and relevance of a stretch, and learn from it."""
+        value, step, fetched = columns.value[some], columns.act[some] == "expand", columns.missing[some] == ""
+        self.picks = int(columns.n[some][-1]) + 1
+        self.taken += int(step.sum())
+        self.imported += int((fetched & ~step).sum())
+        for node in columns.node[some][~step].tolist():
+            self.seeds.bring(Node(node))
+        # `accumulate` adds one after the other; `sum` would not.
+        self.relevance = float(np.add.accumulate(np.concatenate([[self.relevance], value[step]]))[-1])
+        if self.learns and columns.x is not None and (taught := step & fetched).any():
+            self.estimator.learn(columns.x[some][taught], value[taught])
+
+    def _rest(self, columns: Columns, ends: Rows, begin: int, rows: Rows) -> None:
+        """Let the nodes that failed for a while rest, and offer them again, as of a stretch whose nodes are in `rows`.
+
+        Only the last thing that happened to a node shows: whether it was offered again or picked.
+        """
+        places = slice(begin, begin + len(rows))
+        nodes, failed = columns.node[places], columns.missing[places] == "temporary"
+        if not (watched := [*self.resting, *map(Node, nodes[failed].tolist())]):
+            return
+        ends = ends[np.searchsorted(ends, begin) : np.searchsorted(ends, begin + len(rows))]
+        picks = columns.n[ends] + 1
+        offered: dict[int, Node] = {}
+        at = np.isin(rows, [self.graph.row(node) for node in watched]).nonzero()[0]
+        for i in at.tolist():
+            before = ends[: np.searchsorted(ends, begin + i)]
+            offered |= self._woken(int(picks[len(before) - 1]) if len(before) else 0)
+            offered.pop(int(rows[i]), None)
+            self.resting.pop(Node(int(nodes[i])), None)
+            if failed[i]:
+                self._fail(Node(int(nodes[i])), int(columns.n[begin + i]))
+        offered |= self._woken(int(picks[-1]) if len(picks) else 0)
+        for node in offered.values():
+            self.graph.set_open(node, is_open=True)
+
+    def _woken(self, picks: int) -> dict[int, Node]:
+        """Who has rested enough after `picks` decisions, by row; seeds go back in line."""
+        due = [node for node, until in self.resting.items() if until <= picks]
+        for node in due:
+            del self.resting[node]
+        return {self.graph.row(node): node for node in due if not self.seeds.retry(node)}
 
 
 def in_columns(history: History, *, features: bool) -> Iterator[Columns]:

@@ -1,0 +1,112 @@
+"""Schemas go up and down again on both databases, and every row is what it was."""
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import insert, inspect, select, update
+from storing import AT, beside, opened, save, timeline
+from tiny import Clock, Wire, close, page_of, parts_of, posts_of, stored
+
+from socialcrawl.errors import StoreError
+from socialcrawl.limits.policy import Tariff
+from socialcrawl.model import Limit, Received, iso
+from socialcrawl.run import run
+from socialcrawl.store.database import alembic_config, connect, engine
+from socialcrawl.store.held import Reuse
+from socialcrawl.store.tables import account, metadata, tombstone
+
+VERSIONS = ["0001", "0002", "0003"]
+
+
+def at(connection, version):
+    """Bring the schema to a version, up or down."""
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    with connection.begin():
+        going = command.downgrade if version < "0009" else command.upgrade
+        going(config, version)
+
+
+def up(connection):
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    with connection.begin():
+        command.upgrade(config, "head")
+
+
+def contents(connection):
+    """Every row of every table, in order."""
+    with connection.begin():
+        return {
+            name: sorted(map(tuple, connection.execute(select(table))), key=repr)
+            for name, table in metadata.tables.items()
+        }
+
+
+@pytest.fixture
+def filled(place):
+    """A database with rows in every table: a crawl, an open batch, a reuse, kept answers, something forgotten."""
+    store = beside(stored(place), "first", Tariff(500, 1000))
+    run(parts_of(store, Wire(Clock())))
+    second = beside(store, "second", Tariff(500, 1000), Reuse(1e6, len))
+    run(parts_of(second, Wire(Clock())))
+    received = Received("https://example.org/2/users", [("Date", "now")], b"{}")
+    limits = [Limit(1, 2, AT + 9, daily=True)]
+    save(second, page_of(posts_of(3)), 900, asked=timeline(900, 1), received=received, limits=limits)
+    with store.connection.begin():
+        forgotten = update(account).where(account.c.platform_id == "1003").values(forgotten_at=iso(AT), username=None)
+        store.connection.execute(forgotten)
+        store.connection.execute(insert(tombstone).values(digest="0" * 32, kind="user", why="forget", at=iso(AT)))
+    close(store)
+    return place
+
+
+def test_every_table_has_rows_to_be_lost(filled):
+    with opened(filled) as connection:
+        assert not [name for name, rows in contents(connection).items() if not rows]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_going_down_and_up_again_changes_no_row(filled, version):
+    with opened(filled) as connection:
+        before = contents(connection)
+        at(connection, version)
+        up(connection)
+        assert contents(connection) == before
+        with connection.begin():
+            assert not [name for name in inspect(connection).get_table_names() if name.startswith("kept_")]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_however_the_newest_schema_was_reached_it_is_that_of_the_code(filled, version):
+    with opened(filled) as connection:
+        at(connection, version)
+        up(connection)
+        with connection.begin():
+            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            assert compare_metadata(context, metadata) == []
+
+
+def test_a_newer_schema_is_refused_on_every_database_and_nothing_is_changed(filled):
+    with opened(filled) as connection:
+        before = contents(connection)
+        with connection.begin():
+            connection.exec_driver_sql("update alembic_version set version_num = '9999'")
+    with pytest.raises(StoreError, match=r"schema 9999, which is newer than this socialcrawl.*Nothing was changed"):
+        connect(filled)
+    made = engine(filled)
+    with made.connect() as connection:
+        assert contents(connection) == before
+    made.dispose()
+
+
+def test_a_database_of_another_program_is_refused_on_every_database(place):
+    made = engine(place)
+    with made.connect() as connection, connection.begin():
+        connection.exec_driver_sql("create table bookmark (url text)")
+    with pytest.raises(StoreError, match=r"belongs to another program.*Nothing was changed"):
+        connect(place)
+    with made.connect() as connection, connection.begin():
+        assert inspect(connection).get_table_names() == ["bookmark"]
+    made.dispose()
