@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from socialcrawl.access import Access, access
 from socialcrawl.clock import SystemClock
 from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import Estimator, named
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import Strategy, strategy
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.retry import Backoff
 from socialcrawl.model import Node
-from socialcrawl.plan import THREADS, Plan, plan
+from socialcrawl.plan import THREADS, Plan, chosen, plan
 from socialcrawl.protocols import Watcher
 from socialcrawl.run import Parts
 from socialcrawl.settings import Settings
@@ -60,7 +58,7 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     """
     meant = plan(settings)
     meant.guard()
-    estimator, choice = _chosen(settings)  # before the database keeps a choice that is none
+    estimator, choice = chosen(settings)  # before the database keeps a choice that is none
     with ExitStack() as undo:
         allowed = access(settings, meant.base)
         undo.callback(allowed.release)
@@ -113,17 +111,3 @@ def _opened(meant: Plan, allowed: Access, now: float) -> tuple[SqlStore, Lease]:
     return SqlStore(
         connection, number, source.platform, meant.policy.tariff, reuse=reuse, server=meant.base, marks=allowed.marks
     ), lease
-
-
-def _chosen(settings: Settings) -> tuple[Estimator, Strategy]:
-    how = settings.crawl
-    estimator = named(
-        how.estimator,
-        seed=settings.seed,
-        switch_after=how.switch_after,
-        start=how.start,
-        nr_d=how.nr_d,
-        features=how.features,
-        options=how.regressor,
-    )
-    return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood, named
+from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
 from socialcrawl.collect.estimators.contract import Terms
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick
+from socialcrawl.plan import chosen
 from socialcrawl.protocols import History
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings, checked
@@ -115,20 +116,10 @@ def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanati
 
 def crawl_of(settings: Settings, names: Sequence[Node]) -> Collect:
     """The crawl that the settings of a campaign make, with nothing absorbed; `names` are the accounts it named."""
-    how = settings.crawl
     queries = Topic(settings.topic.keywords, settings.topic.patterns).searches() if settings.seeds.search else []
     look_up = not vocabulary(settings.source.vocabulary).search
     seeds = Seeds([Node(-1 - i) for i in range(len(queries))], names, settings.seeds.most, look_up=look_up)
-    estimator = named(
-        how.estimator,
-        seed=settings.seed,
-        switch_after=how.switch_after,
-        start=how.start,
-        nr_d=how.nr_d,
-        features=how.features,
-        options=how.regressor,
-    )
-    return Collect(seeds, estimator, how.steps)
+    return Collect(seeds, chosen(settings)[0], settings.crawl.steps)
 
 
 class _Case:

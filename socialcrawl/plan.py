@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from math import isinf
 from pathlib import Path
 
+from socialcrawl.collect.estimators import Estimator, named
+from socialcrawl.collect.strategies import Strategy, strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
@@ -149,3 +151,18 @@ def _usernames(settings: Settings) -> list[str]:
     if wrong:
         raise SettingsError(f"{wrong[0]!r} is no username of X: letters, digits and _, 15 at most (under [seeds]).")
     return names
+
+
+def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
+    """The estimator and the strategy of a campaign, which have learned nothing yet."""
+    how = settings.crawl
+    estimator = named(
+        how.estimator,
+        seed=settings.seed,
+        switch_after=how.switch_after,
+        start=how.start,
+        nr_d=how.nr_d,
+        features=how.features,
+        options=how.regressor,
+    )
+    return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)

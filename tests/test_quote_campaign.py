@@ -11,6 +11,7 @@ import pytest
 from commands import campaign_file, socialcrawl
 from crawling import TOKEN, campaign_of, crawl, posts, rows, scratch
 from rich.console import Console
+from test_store_upgrade import at_version
 
 from socialcrawl.apps.counts import counts
 from socialcrawl.apps.offer import as_object, show, tell
@@ -218,13 +219,10 @@ def test_a_database_of_an_older_or_newer_program_is_read_as_it_is_or_refused(moc
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 20})
     finished(settings)
     spent = known(plan(settings))
-    connection = sqlite3.connect(tmp_path / "a.db")
-    connection.execute("drop index ix_request_digest")
-    for column in ("digest", "new_posts", "new_users", "post_ids", "nodes"):
-        connection.execute(f"alter table request drop column {column}")
-    connection.execute("update alembic_version set version_num = '0001'")
-    connection.commit()
+    with at_version(tmp_path / "a.db", "0001"):
+        pass
     assert known(plan(settings)) == spent
+    connection = sqlite3.connect(tmp_path / "a.db")
     connection.execute("update alembic_version set version_num = '9999'")
     connection.commit()
     connection.close()

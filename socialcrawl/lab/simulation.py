@@ -5,8 +5,9 @@ import resource
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +107,9 @@ def scored(values: NDArray[np.float64], objective: str) -> NDArray[np.float64]:
 
 def peak_rss_mb() -> float:
     """The most memory that this process had so far, in MB."""
+    with suppress(OSError, StopIteration):  # Linux; what getrusage says there includes the process that began this one
+        lines = Path("/proc/self/status").read_text("ascii").splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
