@@ -16,28 +16,36 @@ from numpy.typing import NDArray
 
 from benchmarks.figure import Figure
 from socialcrawl.graph import COLUMNS
+from socialcrawl.model import iso
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
 
-TITLE = "Restart on SQLite: 1,000,000 fetched users and 10,000,000 mention links, whole process, cold database"
+TITLE = "Restart on SQLite: 1,000,000 users, 10,000,000 links, 1,000,000 requests; whole process, cold database"
 USERS, LINKS, SEEDS, NODES = 1_000_000, 10_000_000, 50, 3_000_000
 ESTIMATORS = ("nh-ne-sum", "hybrid-sum")
-PIECE = 20_000
+PIECE, BEGIN = 20_000, 1_700_000_000.0
 SCRIPT = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
+from socialcrawl.lab.simulation import peak_rss_mb
+from socialcrawl.limits.budget import Caps
+from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.model import Credential
+from socialcrawl.policies import policy
 from socialcrawl.store.database import connect
 from socialcrawl.store.sql import SqlStore
 
 store = SqlStore(connect(Path(sys.argv[1])), 1, "x")
+planner = WindowPlanner(policy("x"), [Credential("main")], Caps())
+planner.fold(store.ledger())
 crawl = Collect(Seeds(), named(sys.argv[2], seed=1), None)
 crawl.fold(store.history())
 (pick,) = crawl.choose(1, 0.0)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"peak": peak, "known": crawl.graph.size, "left": crawl.graph.left, "n": pick.n}))
+told = {"known": crawl.graph.size, "left": crawl.graph.left, "n": pick.n, "requests": planner.budget.requests}
+print(json.dumps({"peak": peak_rss_mb(), **told}))
 """
 
 
@@ -53,9 +61,9 @@ def measure() -> list[Figure]:
             command = [sys.executable, "-c", SCRIPT, str(path), estimator]
             done = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
             seconds = time.perf_counter() - begin
-            assert done["n"] == USERS, done
+            assert (done["n"], done["requests"]) == (USERS, USERS), done
             figures.append(Figure(f"{estimator}: ready, the next node chosen", f"{seconds:.1f} s", "under 15 s"))
-            figures.append(Figure(f"{estimator}: peak memory", f"{done['peak'] / 1024**2:.2f} GB", "under 1.5 GB"))
+            figures.append(Figure(f"{estimator}: peak memory", f"{done['peak'] / 1024:.2f} GB", "under 1.5 GB"))
         known = (
             f"{links / 1e6:.1f} M links, {done['known'] / 1e6:.1f} M accounts, {done['left'] / 1e6:.1f} M of them open"
         )
@@ -81,6 +89,7 @@ def generate(path: Path, users: int = USERS, links: int = LINKS, nodes: int = NO
         hits = np.where(missing, 0, rng.geometric(0.3, len(n)) - 1)
         raw.executemany("insert into pick values (1, ?, ?, ?, ?, ?, ?)", _picks(n, rng))
         raw.executemany("insert into outcome values (1, ?, ?, ?, ?, ?, ?, ?)", _outcomes(n, hits, missing))
+        raw.executemany(f"insert into request values ({', '.join('?' * 23)})", _requests(n))
         rows = _links(n[~missing], rng, links / users / 0.95, nodes)
         raw.executemany("insert into link values (1, ?, ?, ?, ?)", rows)
         written += len(rows)
@@ -100,6 +109,19 @@ def _picks(n: NDArray[np.int64], rng: np.random.Generator) -> Iterator[tuple[obj
         seed = number < SEEDS
         text = None if seed else orjson.dumps(dict(zip(COLUMNS, x, strict=True))).decode()
         yield number, number, number, "seed" if seed else "expand", 0.0 if seed else x[-2], text
+
+
+def _requests(n: NDArray[np.int64]) -> Iterator[tuple[object, ...]]:
+    """A timeline each, 10,000 in a window of 15 minutes, as X allows an app; ten posts on a page."""
+    for number in n.tolist():
+        at = iso(BEGIN + number * 900.0 / 10_000)
+        ids = orjson.dumps([str(10**18 + 10 * number + i) for i in range(10)]).decode()
+        headers = f"[{BEGIN},[[{10_000 - number % 10_000},10000,{BEGIN + 900.0},false]]]"
+        yield (
+            number + 1, 1, number, 1, "/2/users/:id/tweets", f'{{"id":"{number}","max_results":"100"}}', "main", 100,
+            50_000, at, at, "ok", 200, 10, 5_000, None, headers, None, f"{number:032x}", 10, 0, ids,
+            orjson.dumps([[0, number, 1, number + 1], [], []]).decode(),
+        )  # fmt: skip
 
 
 def _outcomes(

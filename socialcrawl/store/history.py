@@ -14,18 +14,27 @@ from typing import Any
 import numpy as np
 import orjson
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, cast, literal, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, case, literal, literal_column, select
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Outcome, unix
 from socialcrawl.protocols import Batch, Columns
+from socialcrawl.relevance import worth
 from socialcrawl.store.tables import link, outcome, pick
 
 CHUNK = 32_768  # picks that are read together, with their links
-BITS = 40
-NODES = 2**BITS  # more than any database has
-LINK = np.dtype([("key", np.int64), ("alpha", np.float64)])
+# A link is read as one number, (n, node, alpha): one value a row is read faster than two. Of alpha it holds the place
+# among the weights of few occurrences, nearly all there are; a link whose number says OTHER is read once more.
+BITS = 6
+OTHER = 2**BITS - 1
+WEIGHTS = np.array([worth(count) for count in range(OTHER)])
+NODES = 2**40  # more than any database has; with the picks of a chunk and the weights it fills 61 bits
 LEAN = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, outcome.c.value, outcome.c.missing)
+WEIGHT = case(
+    {literal_column(repr(float(weight))): literal_column(str(place)) for place, weight in enumerate(WEIGHTS)},
+    value=link.c.alpha,
+    else_=literal_column(str(OTHER)),
+)
 REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences)
 
 
@@ -72,7 +81,7 @@ class Finished:
 
     def _columns(self, rows: list[tuple[Any, ...]], *, features: bool, rest: bool) -> Columns:
         n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
-        targets = self._links(n[0], n[-1])
+        sources, targets, alpha = self._links(n[0], n[-1])
         numbers = np.array(n, np.int64)
         score, at, posts, occurrences = more[-4:] if rest else (None, None, None, None)
         return Columns(
@@ -82,9 +91,9 @@ class Finished:
             np.array(act),
             np.array(value, np.float64),
             np.array([why or "" for why in missing]),
-            np.searchsorted((targets["key"] >> BITS) + n[0], np.append(numbers, n[-1] + 1)),
-            targets["key"] & (NODES - 1),
-            targets["alpha"].copy(),
+            np.searchsorted(sources, np.append(numbers, n[-1] + 1)),
+            targets,
+            alpha,
             _features(more[0]) if features else None,
             np.array(score, np.float64) if score else None,
             np.array([unix(instant) for instant in at]) if at else None,
@@ -92,13 +101,20 @@ class Finished:
             np.array(occurrences, np.int64) if occurrences else None,
         )
 
-    def _links(self, first: int, last: int) -> NDArray[Any]:
-        """The links of picks `first` to `last`, in order; `key` is (n - first) * NODES + node: one number is faster."""
-        key = (link.c.n - literal(first, BigInteger)) * cast(literal(NODES, BigInteger), BigInteger) + link.c.node
-        some = select(key, link.c.alpha).where(link.c.campaign == self.campaign, link.c.n.between(first, last))
-        with _driven(self.connection, some.order_by(link.c.n, link.c.position)) as cursor:
-            links: NDArray[Any] = np.fromiter(cursor, LINK)
-        return links
+    def _links(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The links of picks `first` to `last`, in order: n, node, alpha."""
+        some = (link.c.campaign == self.campaign) & link.c.n.between(first, last)
+        place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
+        whole = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
+        with _driven(self.connection, whole) as cursor:
+            numbers = np.fromiter(chain.from_iterable(cursor), np.int64)
+        code, places = numbers & OTHER, numbers >> BITS
+        alpha = WEIGHTS.take(code, mode="clip")
+        if (rare := code == OTHER).any():
+            others = select(link.c.alpha).where(some, WEIGHT == OTHER).order_by(link.c.n, link.c.position)
+            with _driven(self.connection, others) as cursor:
+                alpha[rare] = np.fromiter(chain.from_iterable(cursor), np.float64)
+        return (places // NODES) + first, places % NODES, alpha
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
 )
 
 metadata = MetaData(
@@ -206,7 +207,7 @@ request = Table(
 )
 
 # As `answers.headers` writes it: a limit whose last part, `daily`, is true.
-DAILY = request.c.headers.like("%true]%")
+DAILY = request.c.headers.like(literal_column("'%true]%'"))  # literally, or the index would not be known by it
 Index("ix_request_daily", request.c.campaign, request.c.sent_at, sqlite_where=DAILY, postgresql_where=DAILY)
 
 charge = Table(
