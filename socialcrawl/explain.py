@@ -77,7 +77,7 @@ class Explanation:
     waiting (a seed whose turn comes) | unchosen (a search found it, when there were seeds enough) | resting (it failed,
     and is offered again) | frontier | closed (linked to, but out). `rests_until` is a pick.n. `asks` are the decisions
     to ask it; `decision` is about the last one that was a choice, or about now; `links` are those known by then;
-    `names` say how nodes are called.
+    `names` say how nodes are called; `together` is the refresh rate r.
     """
 
     campaign: str
@@ -85,6 +85,7 @@ class Explanation:
     state: str
     estimator: str = ""
     strategy: str = ""
+    together: int = 1
     steps: int | None = None
     node: Node | None = None
     asks: Sequence[Ask] = ()
@@ -153,6 +154,7 @@ class _Case:
             state,
             self.settings.crawl.estimator,
             self.settings.crawl.strategy,
+            self.settings.crawl.refresh_rate,
             self.settings.crawl.steps,
             self.node,
             self.asks,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -81,7 +82,8 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
     show(console, ending.found, _beside(settings), billed=ending.billed, spending=ending.spending)
     console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
     console.print(
-        f"everything is in {settings.database}; ask it with: socialcrawl sql --db {settings.database} QUERY",
+        f"everything is in {settings.database}; ask it with: "
+        f"socialcrawl sql --db {shlex.quote(str(settings.database))} QUERY",
         soft_wrap=True,
     )
 

@@ -218,7 +218,9 @@ def demo(
     limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
     vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
-    database: Annotated[str | None, typer.Option("--db", help="A file or URL; default: demo.db, begun anew.")] = None,
+    database: Annotated[
+        str | None, typer.Option("--db", help="A file or URL, gone on with; default: demo.db, anew.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Start the mock X API on posts, crawl it from a keyword within the rate limit, and show what was found."""
@@ -317,7 +319,7 @@ def report(
     from socialcrawl.loopback import is_loopback  # noqa: PLC0415
     from socialcrawl.plan import plan  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
-    from socialcrawl.store.database import connect  # noqa: PLC0415
+    from socialcrawl.store.health import readable  # noqa: PLC0415
     from socialcrawl.store.statistics import spending  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
 
@@ -325,7 +327,7 @@ def report(
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
     settings, console = None if usage is None else read(usage), plain()
     place, name = (asking.database(database), campaign) if settings is None else (settings.database, settings.name)
-    with connect(place, create=False) as connection:
+    with readable(place) as connection:
         found = summary(connection, name, top)
         spent = spending(connection, found.name)
     show(console, found, png, billed=not is_loopback(found.base_url), spending=spent)

@@ -27,7 +27,7 @@ from socialcrawl.plan import Plan, plan
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
 from socialcrawl.sources.x.meters import probe_request
-from socialcrawl.store.health import CURRENT, EMPTY, FOREIGN, OLDER, faults, looked_at, missing, schema
+from socialcrawl.store.health import CURRENT, EMPTY, FOREIGN, OLDER, faults, looked_at, missing, schema, wanting
 from socialcrawl.tokens import state_folder
 from socialcrawl.words import span
 
@@ -137,11 +137,13 @@ def _database(settings: Settings) -> Check:
         return Check(OK, "database", f"{path} is not there yet: the first run makes it")
     try:
         with looked_at(path) as connection:
-            state, wrong = schema(connection), faults(connection)
+            state, wrong, lacks = schema(connection), faults(connection), wanting(connection)
     except StoreError as error:
         return Check(FAIL, "database", str(error))
     if wrong:
         return Check(FAIL, "database", f"{path} is damaged ({'; '.join(wrong)}): restore a copy, or name another")
+    if lacks:
+        return Check(FAIL, "database", f"{path} cannot be used: {'; '.join(lacks)}")
     if state in (CURRENT, EMPTY):
         return Check(OK, "database", f"{path} is sound")
     if state == OLDER:

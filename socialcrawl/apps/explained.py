@@ -59,19 +59,10 @@ def explained(
 
 
 def _asked(where: Where, user: str, campaign: str | None) -> Explanation:
-    from socialcrawl.store.database import connect  # noqa: PLC0415
-    from socialcrawl.store.health import CURRENT, looked_at, schema  # noqa: PLC0415
+    from socialcrawl.store.health import readable  # noqa: PLC0415
 
-    with looked_at(where) as connection:
-        current = schema(connection) == CURRENT
-        if current:
-            return explain(Traces(connection), user, campaign)
-    connection = connect(where, create=False)
-    try:
+    with readable(where) as connection:
         return explain(Traces(connection), user, campaign)
-    finally:
-        connection.close()
-        connection.engine.dispose()
 
 
 def _story(told: Explanation) -> Iterator[str]:
@@ -128,6 +119,8 @@ def _decision(told: Explanation) -> Iterator[str]:
     best, who = made.best
     if made.rank > 1:
         yield f"the best of them scored {best:.6g} ({_called(told, who)})"
+    if told.together > 1:
+        yield f"{told.together} are chosen together (refresh_rate), so not only the best"
     if told.strategy != "greedy":
         yield f"the strategy {told.strategy} draws: the best is not always taken"
     if told.state == "frontier" and told.steps is not None and made.taken >= told.steps:

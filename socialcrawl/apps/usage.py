@@ -12,7 +12,7 @@ from socialcrawl.errors import SourceError
 from socialcrawl.model import Grant, iso
 from socialcrawl.plan import Plan
 from socialcrawl.sources.x.meters import USAGE, Usage, usage, usage_request
-from socialcrawl.store.database import connect
+from socialcrawl.store.health import readable
 from socialcrawl.store.summary import summary
 
 LONGEST = 90  # days that X tells of
@@ -27,9 +27,8 @@ def compare(meant: Plan, console: Console) -> None:
         StoreError: the campaign has not begun, or another process uses its token.
     """
     settings, clock = meant.settings, SystemClock()
-    with connect(settings.database, create=False) as connection:
+    with readable(settings.database) as connection:
         found = summary(connection, settings.name, 1)
-    connection.engine.dispose()
     ours = {day: posts for day, posts, _ in found.billed_posts}
     today = date.fromisoformat(iso(clock.now())[:10])
     first = min([today, *map(date.fromisoformat, ours)])

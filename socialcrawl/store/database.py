@@ -1,6 +1,9 @@
 """Opening a database: engine, pragmas, schema. The only place where connections are made."""
 
+import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -9,13 +12,14 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.resources import folder
-from socialcrawl.store.address import Server, Where
+from socialcrawl.store.address import Server, Where, of
 from socialcrawl.store.trouble import told
 
 BUSY = 120  # seconds to wait for another process that writes
 Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
+UNLOCKED = "socialcrawl_unlocked"  # execution option of a connection whose next transaction takes no writer's lock
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
 
@@ -37,6 +41,8 @@ def connect(where: Where, *, create: bool = True, durable: bool = False) -> Conn
     try:
         connection = made.connect()
         try:
+            if not isinstance(where, Path):
+                _in_utf8(connection, where)
             if not create and not isinstance(where, Path):
                 _begun(connection, where)
             upgrade(connection)
@@ -71,6 +77,16 @@ def _there(path: Path, *, create: bool) -> None:
         raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
 
 
+def _in_utf8(connection: Connection, where: Server) -> None:
+    with unlocked(connection):
+        encoding = connection.exec_driver_sql("show server_encoding").scalar()
+    if encoding != "UTF8":
+        raise StoreError(
+            f"{where} keeps texts as {encoding}, in which not every post can be written: make a database with "
+            "createdb -E UTF8 -T template0."
+        )
+
+
 def _begun(connection: Connection, where: Server) -> None:
     with connection.begin():
         if not inspect(connection).get_table_names():
@@ -91,7 +107,8 @@ def _file(path: Path, *, durable: bool) -> Engine:
     @event.listens_for(made, "begin")
     def begin(connection: Connection) -> None:
         # IMMEDIATE: a transaction that reads before it writes cannot be overtaken by another process.
-        connection.exec_driver_sql("begin immediate")
+        held = connection.get_execution_options().get(UNLOCKED)
+        connection.exec_driver_sql("begin" if held else "begin immediate")
 
     return made
 
@@ -107,9 +124,21 @@ def _server(where: Server, *, durable: bool) -> Engine:
     @event.listens_for(made, "begin")
     def begin(connection: Connection) -> None:
         # One writer at a time, as SQLite has it: numbers are given once, and no two writers wait for each other.
-        connection.exec_driver_sql(f"select pg_advisory_xact_lock({OURS}, 0)")
+        if not connection.get_execution_options().get(UNLOCKED):
+            connection.exec_driver_sql(f"select pg_advisory_xact_lock({OURS}, 0)")
 
     return made
+
+
+@contextmanager
+def unlocked(connection: Connection) -> Iterator[None]:
+    """A transaction that only looks, and waits for no writer."""
+    connection.execution_options(**{UNLOCKED: True})
+    try:
+        with connection.begin():
+            yield
+    finally:
+        connection.execution_options(**{UNLOCKED: False})
 
 
 def on_server(where: Server, options: str) -> Engine:
@@ -120,7 +149,14 @@ def on_server(where: Server, options: str) -> Engine:
     """
     try:
         url = make_url(where.url).set(drivername="postgresql+psycopg")
-        given = {"options": options, "connect_timeout": 10, "application_name": "socialcrawl", "keepalives_idle": 60}
+        theirs = [url.query.get("options"), os.environ.get("PGOPTIONS")]
+        given = {
+            "options": " ".join([*(str(one) for one in theirs if one), options]),
+            "client_encoding": "utf8",
+            "connect_timeout": 10,
+            "application_name": "socialcrawl",
+            "keepalives_idle": 60,
+        }
         return create_engine(url, poolclass=NullPool, connect_args=given)
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs its driver: pip install 'socialcrawl[postgres]'.") from error
@@ -145,15 +181,15 @@ def upgrade(connection: Connection) -> None:
             return
         if current is None and set(inspect(connection).get_table_names()) - {"alembic_version"}:
             raise StoreError(
-                "The database belongs to another program: name another file with --db. Nothing was changed."
+                f"{of(connection)} belongs to another program: name another database. Nothing was changed."
             )
         try:
             if current is not None:
                 scripts.get_revision(current)
         except CommandError as error:
             raise StoreError(
-                f"The database has schema {current}, which is newer than this socialcrawl: install the newer version, "
-                "or name another database. Nothing was changed."
+                f"{of(connection)} has schema {current}, which is newer than this socialcrawl: install the newer "
+                "version, or name another database. Nothing was changed."
             ) from error
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

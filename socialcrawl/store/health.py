@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import Where
-from socialcrawl.store.database import alembic_config, on_server
+from socialcrawl.store.database import alembic_config, connect, on_server
 from socialcrawl.store.trouble import told
 
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
@@ -32,6 +32,26 @@ def looked_at(where: Where) -> Iterator[Connection]:
         raise told(error, where) from error
     finally:
         made.dispose()
+
+
+@contextmanager
+def readable(where: Where) -> Iterator[Connection]:
+    """A connection that only reads a database of ours; one of an older schema is brought up to date before.
+
+    Raises:
+        StoreError: it is not there, cannot be read, is another program's, or a newer socialcrawl's.
+    """
+    if missing(where):
+        raise StoreError(f"There is no database {where}: run a campaign first, or name another with --db.")
+    with looked_at(where) as connection:
+        if usable(connection, where) and schema(connection) == CURRENT:
+            yield connection
+            return
+    upgraded = connect(where, create=False)
+    upgraded.close()
+    upgraded.engine.dispose()
+    with looked_at(where) as connection:
+        yield connection
 
 
 def missing(where: Where) -> bool:
@@ -68,6 +88,31 @@ def usable(connection: Connection, where: Where) -> bool:
             "database. Nothing was changed."
         )
     return state != EMPTY
+
+
+def wanting(connection: Connection) -> list[str]:
+    """What keeps a server from serving us, in words; nothing for a file, or where all is well."""
+    if connection.dialect.name != "postgresql":
+        return []
+    asked = (
+        "select current_setting('server_encoding'), pg_is_in_recovery(), "
+        "has_schema_privilege(current_schema(), 'create')"
+    )
+    with connection.begin():
+        encoding, standby, may_make = connection.execute(text(asked)).one()
+        tables = inspect(connection).get_table_names()
+        rights = text("select has_table_privilege(:name, 'insert') and has_table_privilege(:name, 'update')")
+        closed = [name for name in tables if not connection.execute(rights, {"name": name}).scalar()]
+    found = []
+    if encoding != "UTF8":
+        found.append(f"it keeps texts as {encoding}: make one with createdb -E UTF8 -T template0")
+    if standby:
+        found.append("it is a standby, which can only be read")
+    if not tables and not may_make:
+        found.append("its user may make no tables: grant create on schema public to it")
+    if closed:
+        found.append(f"its user may not write into {', '.join(closed)}: grant it the rights")
+    return found
 
 
 def faults(connection: Connection) -> list[str]:

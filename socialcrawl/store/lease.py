@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import of
-from socialcrawl.store.database import OURS
+from socialcrawl.store.database import OURS, unlocked
 
 if sys.platform != "win32":  # there, starting a campaign twice is not noticed
     import fcntl
@@ -82,7 +82,8 @@ class _Advisory:
     def __init__(self, connection: Connection, key: int, busy: str) -> None:
         self.connection, self.key = connection, key
         try:
-            with connection.begin():
+            # No writer waits meanwhile: the one that runs the campaign may be the next to write.
+            with unlocked(connection):
                 connection.execute(text(f"set local lock_timeout = '{PATIENCE}'"))
                 connection.execute(text("select pg_advisory_lock(:key)"), {"key": self._whole()})
         except DBAPIError as error:
@@ -94,7 +95,7 @@ class _Advisory:
         """Let go; a connection that is gone has done so."""
         if self.connection.closed:
             return
-        with suppress(DBAPIError), self.connection.begin():
+        with suppress(DBAPIError), unlocked(self.connection):
             self.connection.execute(text("select pg_advisory_unlock(:key)"), {"key": self._whole()})
 
     def _whole(self) -> int:

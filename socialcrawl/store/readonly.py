@@ -193,7 +193,7 @@ def _wrong(raw: Any, error: Any, where: Server) -> StoreError:
     message = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     state = error.sqlstate or "08"
     hint = "Mend the query and ask again."
-    if state.startswith(("08", "57P", "53", "28")):
+    if state.startswith(("08", "57P", "53", "28")) or state == "42501":
         return told(error, where)
     if state == "25006" or "data-modifying" in message:
         hint = "`socialcrawl sql` only reads; use psql to change the database."

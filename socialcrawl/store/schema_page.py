@@ -20,6 +20,8 @@ One database, an SQLite file or a PostgreSQL server, holds any number of campaig
 which only reads, open it in a browser with `socialcrawl explore`, or read it with any other program: it is plain SQL.
 
 - Instants are ISO 8601 text in UTC (`2026-01-31T12:00:00.000000Z`): they sort as text, and `substr(x, 1, 10)` is a day.
+  `created_at` of posts and accounts is as the platform writes it, with three digits: compare it with other columns by
+  `substr(x, 1, 19)`.
 - Money is in mills of a cent (1/1000 cent) in the tables, in dollars in the views.
 - `node` numbers accounts in this database; queries of a campaign have negative numbers and no row in `account`.
 - `n` numbers the decisions of a campaign from 0, for ever; `(campaign, n)` names one.

@@ -6,7 +6,7 @@ They read; they change nothing, and understand every schema since the first.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, text
+from sqlalchemy import BindParameter, Connection, Text, bindparam, text
 
 from socialcrawl.limits.likely import STORED, Typical
 from socialcrawl.limits.shape import Done, Roles
@@ -151,6 +151,6 @@ def spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]
 
 def _one(connection: Connection, sql: str, **values: Any) -> Any:
     lists: list[BindParameter[Any]] = [
-        bindparam(name, expanding=True) for name, value in values.items() if isinstance(value, list)
+        bindparam(name, expanding=True, type_=Text) for name, value in values.items() if isinstance(value, list)
     ]
     return connection.execute(text(sql).bindparams(*lists), values).one()

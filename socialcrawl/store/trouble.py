@@ -37,12 +37,12 @@ def _server(cause: object, where: Where | str) -> str | None:
     """By SQLSTATE, which does not depend on the server's language; without one, the server was not reached."""
     state, text = getattr(cause, "sqlstate", None), _brief(cause)
     if state is None or state.startswith(("08", "57P")):
-        lost = "does not exist" in text
-        remedy = "make it with createdb" if lost else "is the server running, are host, user and PGPASSWORD right?"
-        return f"The database {where} cannot be reached, or was lost ({text}): {remedy} Run again then; {SAFE}."
+        return f"The database {where} cannot be reached, or was lost ({text}): {_remedy(text)} Run again then; {SAFE}."
     if state.startswith("53") or state == "58030":
         return f"The server of {where} has no room or resources left ({text}). Make room and run again; {SAFE}."
-    if state in ("55P03", "40P01"):
+    if state == "40P01":
+        return f"{where} was locked by another program that waited for us: run again; {SAFE}."
+    if state == "55P03":
         return f"{where} is locked by another program for more than 120 s: close it and run again."
     if state == "25006":
         return f"{where} can only be read: it is a standby, or the transaction is read-only."
@@ -51,6 +51,12 @@ def _server(cause: object, where: Where | str) -> str | None:
     if state in ("28P01", "28000"):
         return f"The server of {where} refuses the user ({text}): check the user and PGPASSWORD or ~/.pgpass."
     return None
+
+
+def _remedy(text: str) -> str:
+    if "does not exist" in text:
+        return "make it with createuser, or name another." if "role" in text else "make it with createdb."
+    return "is the server running, are host, user and PGPASSWORD right?"
 
 
 def _brief(cause: object) -> str:
