@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
+from subprocess import Popen
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from socialcrawl.links import Additions
 from socialcrawl.model import Node, Outcome, Pick, Stop
 from socialcrawl.relevance import worth
 from socialcrawl.store import history as stored
+from socialcrawl.store import linked
 
 NAMES = (
     "bfs", "nh-ne-sum", "nh-e-max", "nh-n-avg", "lnh-sum", "hybrid-sum", "lnh-wide", "opic", "random",
@@ -398,3 +400,43 @@ def test_an_imported_account_is_not_asked_again_as_a_seed(monkeypatch, few, orde
     asked = [pick.node for pick in by.choose(9, 0.0)]
     assert asked == [3]
     assert by.graph.column("n_sum", np.array([by.graph.row(Node(9))])).tolist() == [4.0]
+
+
+def links_of(columns):
+    return [(part.offsets.tolist(), part.targets.tobytes(), part.alpha.tobytes()) for part in columns]
+
+
+@settings(deadline=None, max_examples=8)
+@given(events(), st.sampled_from([3, 50]), st.booleans())
+def test_links_that_a_second_process_reads_are_the_same(made, piece, fails):
+    history = history_of(made)
+    with a_store("sqlite") as store, pytest.MonkeyPatch.context() as patched:
+        for batch, outcomes in history:
+            store.open(batch)
+            store.finish(batch, outcomes)
+        patched.setattr(stored, "CHUNK", 11)
+        alone = links_of(store.history().columns())
+        patched.setattr(linked, "LONG", 0)
+        patched.setattr(linked, "PIECE", piece)
+        begun = []
+        patched.setattr(
+            linked.subprocess, "Popen", lambda *words, **more: begun.append(Popen(*words, **more)) or begun[-1]
+        )
+        if fails:
+            patched.setattr(linked, "SERVE", linked.SERVE.replace("serve(", "raise SystemExit; serve("))
+        assert links_of(store.history().columns()) == alone
+        assert all(process.returncode is not None for process in begun), "nothing outlives the reading"
+        assert bool(begun) == bool(history)
+
+
+def test_weights_that_are_not_of_few_occurrences_come_back_bit_for_bit(database):
+    alpha = np.array(
+        [0.0, 1.0, worth(2), worth(62), worth(63), worth(10**9), 0.1, 1e300, np.nextafter(1.0, 2.0), 5e-324]
+    )
+    with a_store(database) as store:
+        batch = (Pick(0, Node(0), "expand", 0.0, (1.0,) * len(COLUMNS)),)
+        store.open(batch)
+        store.finish(batch, [Outcome(0, Node(0), AT, 1.0, np.arange(1, 1 + len(alpha)) * 10**11, alpha)])
+        ((_, (outcome,)),) = store.history()
+        assert outcome.alpha.tobytes() == alpha.tobytes()
+        assert outcome.targets.tolist() == [n * 10**11 for n in range(1, 1 + len(alpha))]

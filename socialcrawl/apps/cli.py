@@ -247,11 +247,10 @@ def demo(
         database=None if database is None else where(database),
     )
     try:
-        code = show.demo(wanted, plain(), as_json=as_json)
+        leave(show.demo(wanted, plain(), as_json=as_json))
     except KeyboardInterrupt:
         sys.stderr.write(AT_ONCE)
-        code = INTERRUPTED
-    leave(code)
+        leave(INTERRUPTED)
 
 
 @app.command()

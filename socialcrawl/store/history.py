@@ -14,27 +14,16 @@ from typing import Any
 import numpy as np
 import orjson
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, case, literal, literal_column, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Outcome, unix
 from socialcrawl.protocols import Batch, Columns
-from socialcrawl.relevance import worth
-from socialcrawl.store.tables import link, outcome, pick
+from socialcrawl.store.linked import Links, driven
+from socialcrawl.store.tables import outcome, pick
 
 CHUNK = 32_768  # picks that are read together, with their links
-# A link is read as one number, (n, node, alpha): one value a row is read faster than two. Of alpha it holds the place
-# among the weights of few occurrences, nearly all there are; a link whose number says OTHER is read once more.
-BITS = 6
-OTHER = 2**BITS - 1
-WEIGHTS = np.array([worth(count) for count in range(OTHER)])
-NODES = 2**40  # more than any database has; with the picks of a chunk and the weights it fills 61 bits
 LEAN = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, outcome.c.value, outcome.c.missing)
-WEIGHT = case(
-    {literal_column(repr(float(weight))): literal_column(str(place)) for place, weight in enumerate(WEIGHTS)},
-    value=link.c.alpha,
-    else_=literal_column(str(OTHER)),
-)
 REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences)
 
 
@@ -60,13 +49,13 @@ class Finished:
         """See `protocols.Columnar.columns`."""
         wanted = [*LEAN, *((pick.c.features,) if features else ()), *(REST if rest else ())]
         many, last = CHUNK, -1
-        with self.transaction():
+        with self.transaction(), Links(self.connection, self.campaign) as links:
             while rows := self._picks(wanted, last, many):
                 whole = rows if len(rows) < many else _whole(rows)
                 if not whole:
                     many *= 2  # a batch of more than a chunk
                     continue
-                columns = self._columns(whole, features=features, rest=rest)
+                columns = _columns(whole, links, features=features, rest=rest)
                 many, last = CHUNK, whole[-1][0]
                 del rows, whole  # a chunk in memory is enough
                 yield columns
@@ -75,53 +64,32 @@ class Finished:
         both = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
         after = select(*wanted).join_from(outcome, pick, both)
         after = after.where(outcome.c.campaign == self.campaign, outcome.c.n > last)
-        with _uncollected(), _driven(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
+        with _uncollected(), driven(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
-    def _columns(self, rows: list[tuple[Any, ...]], *, features: bool, rest: bool) -> Columns:
-        n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
-        sources, targets, alpha = self._links(n[0], n[-1])
-        numbers = np.array(n, np.int64)
-        score, at, posts, occurrences = more[-4:] if rest else (None, None, None, None)
-        return Columns(
-            numbers,
-            np.array(batch, np.int64),
-            np.array(node, np.int64),
-            np.array(act),
-            np.array(value, np.float64),
-            np.array([why or "" for why in missing]),
-            np.searchsorted(sources, np.append(numbers, n[-1] + 1)),
-            targets,
-            alpha,
-            _features(more[0]) if features else None,
-            np.array(score, np.float64) if score else None,
-            np.array([unix(instant) for instant in at]) if at else None,
-            np.array(posts, np.int64) if posts else None,
-            np.array(occurrences, np.int64) if occurrences else None,
-        )
 
-    def _links(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """The links of picks `first` to `last`, in order: n, node, alpha."""
-        some = (link.c.campaign == self.campaign) & link.c.n.between(first, last)
-        place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
-        whole = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
-        with _driven(self.connection, whole) as cursor:
-            numbers = np.fromiter(chain.from_iterable(cursor), np.int64)
-        code, places = numbers & OTHER, numbers >> BITS
-        alpha = WEIGHTS.take(code, mode="clip")
-        if (rare := code == OTHER).any():
-            others = select(link.c.alpha).where(some, WEIGHT == OTHER).order_by(link.c.n, link.c.position)
-            with _driven(self.connection, others) as cursor:
-                alpha[rare] = np.fromiter(chain.from_iterable(cursor), np.float64)
-        return (places // NODES) + first, places % NODES, alpha
-
-
-@contextmanager
-def _driven(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
-    """The driver's own cursor with the rows of a statement: as SQLAlchemy's they would take twice as long."""
-    with connection.execute(statement) as result:
-        yield result.cursor
+def _columns(rows: list[tuple[Any, ...]], links: Links, *, features: bool, rest: bool) -> Columns:
+    n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
+    sources, targets, alpha = links.of(n[0], n[-1])
+    numbers = np.array(n, np.int64)
+    score, at, posts, occurrences = more[-4:] if rest else (None, None, None, None)
+    return Columns(
+        numbers,
+        np.array(batch, np.int64),
+        np.array(node, np.int64),
+        np.array(act),
+        np.array(value, np.float64),
+        np.array([why or "" for why in missing]),
+        np.searchsorted(sources, np.append(numbers, n[-1] + 1)),
+        targets,
+        alpha,
+        _features(more[0]) if features else None,
+        np.array(score, np.float64) if score else None,
+        np.array([unix(instant) for instant in at]) if at else None,
+        np.array(posts, np.int64) if posts else None,
+        np.array(occurrences, np.int64) if occurrences else None,
+    )
 
 
 @contextmanager
