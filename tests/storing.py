@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from postgres import a_place, a_server_database
+from postgres import a_place, emptied
 from tiny import BEGIN, SETTINGS, close, stored
 
 from socialcrawl.model import AccountRow, Grant, Mention, Page, PostRow, Reply, Request, Who
@@ -32,12 +32,11 @@ def a_store(kind, tariff=None):
         yield MemoryStore(tariff)
         return
     if kind == "postgres":
-        with a_server_database() as place:
-            made = stored(place)
-            try:
-                yield SqlStore(made.connection, made.campaign, "x", tariff)
-            finally:
-                close(made)
+        made = stored(emptied())
+        try:
+            yield SqlStore(made.connection, made.campaign, "x", tariff)
+        finally:
+            close(made)
         return
     with tempfile.TemporaryDirectory() as folder:
         made = stored(Path(shutil.copy(_empty(), folder)))
