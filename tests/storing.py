@@ -38,6 +38,7 @@ def a_store(kind, tariff=None):
         finally:
             close(made)
         return
+    assert kind == "sqlite"
     with tempfile.TemporaryDirectory() as folder:
         made = stored(Path(shutil.copy(_empty(), folder)))
         try:
