@@ -16,6 +16,7 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -253,6 +254,7 @@ class Settings(Section):
         Where,
         PlainValidator(_database),
         PlainSerializer(str),
+        WithJsonSchema({"type": "string", "default": "socialcrawl.db"}),
         Field(description="an SQLite file, made if it is not there, or postgresql://USER@HOST/NAME"),
     ] = Path("socialcrawl.db")
     topic: TopicSection

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from socialcrawl import __version__
-from socialcrawl.apps import cli_ask, cli_export, cli_forget, cli_import
+from socialcrawl.apps import cli_ask, cli_check, cli_export, cli_forget, cli_import
 from socialcrawl.apps.lab import lab_app
 from socialcrawl.apps.options import AsJson, Database
 from socialcrawl.errors import SettingsError, SocialcrawlError
@@ -334,6 +334,7 @@ def report(
         compare(plan(settings), console)
 
 
+app.command()(cli_check.check)
 app.command()(cli_ask.sql)
 app.command()(cli_ask.explain)
 app.command()(cli_ask.explore)

@@ -68,11 +68,12 @@ def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str) -
         _table(columns, list(rows))
 
 
-def database(given: Path | str | None) -> Where:
+def database(given: Path | str | None, *, changed: bool = False) -> Where:
     """The database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr).
 
     Raises:
-        SettingsError: what is named is the address of something else.
+        SettingsError: what is named is the address of something else; or none is named, the database will be `changed`,
+            and there are several here.
     """
     named = given if given is not None else os.environ.get("SOCIALCRAWL_DB")
     if named:
@@ -80,6 +81,8 @@ def database(given: Path | str | None) -> Where:
     here = sorted(Path().glob("*.db"), key=lambda path: path.stat().st_mtime)
     if not here:
         return Path("socialcrawl.db")
+    if len(here) > 1 and changed:
+        raise SettingsError(f"There are several databases here ({', '.join(map(str, here))}): name one with --db.")
     if len(here) > 1:
         sys.stderr.write(f"reading {here[-1]}, the newest database here (choose with --db)\n")
     return here[-1]

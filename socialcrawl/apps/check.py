@@ -1,0 +1,79 @@
+"""`socialcrawl check`: campaign files looked through without a request; and their JSON Schema, for editors."""
+
+from collections.abc import Iterator, Sequence
+from math import isinf
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.budget import dollars
+from socialcrawl.plan import Plan, chosen, plan
+from socialcrawl.settings import Settings, read
+
+DONE, WRONG = 0, 2
+
+
+def check(given: Sequence[Path], console: Console) -> int:
+    """The exit code after every campaign file was looked through: 2 if something in one of them is wrong.
+
+    Args:
+        given: campaign files, and folders of them (`*.toml`).
+        console: where each file gets its line.
+
+    Raises:
+        SettingsError: there is nothing to look at.
+    """
+    files = list(_files(given))
+    code = DONE
+    names: dict[tuple[str, str], Path] = {}
+    for file in files:
+        try:
+            meant = _meant(file)
+            _alone(names, file, meant.settings)
+            console.print(Text(f"ok     {file}: {_told(meant)}"), soft_wrap=True)
+        except SettingsError as error:
+            lines = [line.removeprefix(f"{file}: ") for line in str(error).splitlines()]
+            console.print(Text("\n".join(f"WRONG  {file}: {line}" for line in lines)), soft_wrap=True)
+            code = WRONG
+    return code
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of campaign files: what keys there are, what they mean, what they may be."""
+    whole = Settings.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "title": "A campaign of socialcrawl"}
+
+
+def _files(given: Sequence[Path]) -> Iterator[Path]:
+    for path in given:
+        inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        if not inside:
+            raise SettingsError(f"There is no campaign file (*.toml) in {path}: `socialcrawl init` writes one.")
+        yield from inside
+
+
+def _meant(file: Path) -> Plan:
+    settings = read(file)
+    meant = plan(settings)
+    meant.guard()
+    chosen(settings)
+    return meant
+
+
+def _alone(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -> None:
+    first = names.setdefault((settings.name, str(settings.database)), file)
+    if first is not file:
+        raise SettingsError(f"{first} is the campaign {settings.name!r} of that database too: rename one.")
+
+
+def _told(meant: Plan) -> str:
+    settings = meant.settings
+    steps = f"{settings.crawl.steps:,} steps" if settings.crawl.steps else "steps until the frontier is empty"
+    told = f"campaign {settings.name!r}, {steps} with {settings.crawl.estimator}, into {settings.database}"
+    if not meant.billed:
+        return told
+    most = meant.most
+    return f"{told}; {'no bound on its cost' if most is None or isinf(most) else f'at most {dollars(round(most))}'}"

@@ -1,0 +1,23 @@
+"""The command that looks campaign files through: `check`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def check(
+    files: Annotated[list[Path] | None, typer.Argument(help="Campaign files, and folders of them.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of campaign files instead.")] = False,
+) -> None:
+    """Look campaign files through without a request: every key that is wrong, and what to do about it."""
+    from socialcrawl.apps import check as looking  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+
+    if schema:
+        typer.echo(json.dumps(looking.schema(), indent=2, ensure_ascii=False))
+        return
+    if not files:
+        raise typer.BadParameter("name a campaign file or a folder of them; or --schema")
+    raise typer.Exit(looking.check(files, plain()))
