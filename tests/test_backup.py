@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import traceback
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -128,16 +129,27 @@ def test_what_is_committed_but_only_in_the_log_is_in_the_copy(tmp_path):
     assert folder(tmp_path) == ["a.db", "b.db"]
 
 
-def test_a_file_that_is_there_is_replaced_on_request_only(tmp_path):
+@pytest.mark.parametrize("before", [b"SQLite format 3\0 and more", b"PGDMP\1", b""])
+def test_a_copy_that_is_there_is_replaced_on_request_only(tmp_path, before):
     close(stored(tmp_path / "a.db"))
-    (tmp_path / "b.db").write_text("mine")
+    (tmp_path / "b.db").write_bytes(before)
     with pytest.raises(StoreError, match="exists already"):
         backup(tmp_path / "a.db", tmp_path / "b.db")
-    assert (tmp_path / "b.db").read_text() == "mine"
+    assert (tmp_path / "b.db").read_bytes() == before
     backup(tmp_path / "a.db", tmp_path / "b.db", force=True)
+    assert (tmp_path / "b.db").read_bytes() != before
     (tmp_path / "b.db-wal").write_bytes(b"what another program has not yet put into the file")
     with pytest.raises(StoreError, match="is in use"):
         backup(tmp_path / "a.db", tmp_path / "b.db", force=True)
+
+
+@pytest.mark.parametrize("text", ['name = "mine"', "SQLite format 4", "PGD", " SQLite format 3\0"])
+def test_a_file_that_is_no_copy_is_never_replaced(tmp_path, text):
+    close(stored(tmp_path / "a.db"))
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(StoreError, match=r"c\.toml is neither a database nor an archive"):
+        backup(tmp_path / "a.db", tmp_path / "c.toml", force=True)
+    assert (tmp_path / "c.toml").read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -235,6 +247,33 @@ def test_no_password_is_in_the_words_or_the_output_of_pg_dump(tmp_path, monkeypa
     assert "s3cret" not in str(error.value) + words
     assert (there, password) == ("db.example 5433 ann posts require", "right")
     assert not list(tmp_path.glob("*dump*")) + list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("url", "secret", "says"),
+    [
+        ("postgresql://ann:50%zz%@db.example/posts", "50%zz%", "right"),
+        ("postgresql://ann:p%40%2Fs@db.example/posts?application_name=a%20b", "p@/s", "right"),
+        ("postgresql://ann@db.example/posts?password=s3%25", "s3%", "right"),
+        (
+            "postgresql://ann:s3cret@db.example/posts?sslmod=require",
+            "s3cret",
+            "a parameter that PostgreSQL does not know",
+        ),
+    ],
+)
+def test_whatever_a_password_is_made_of_it_arrives_and_is_never_shown(tmp_path, monkeypatch, url, secret, says):
+    fake = tmp_path / "bin" / "pg_dump"
+    fake.parent.mkdir()
+    fake.write_text('#!/bin/sh\n[ "$PGPASSWORD" = "$WANTED" ] && echo right >&2\nexit 1\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("WANTED", secret)
+    with pytest.raises(StoreError, match=says) as error:
+        backup(where(url), tmp_path / "a.dump")
+    shown = "".join(traceback.format_exception(error.value))
+    assert secret not in shown
+    assert url not in shown
 
 
 def test_without_pg_dump_it_says_what_to_run(tmp_path, monkeypatch):

@@ -2,10 +2,12 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from erasing import (
     LATER,
+    Town,
     aged,
     agrees,
     crawled,
@@ -15,15 +17,18 @@ from erasing import (
     node_of,
     read_of,
     replayed,
+    stored,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from storing import a_place, rows
-from tiny import PEOPLE, close, person
+from tiny import PEOPLE, Clock, close, person
 
 from socialcrawl.errors import StoreError
 from socialcrawl.model import iso
 from socialcrawl.relevance import worth
+from socialcrawl.sources.x.source import SEARCH
+from socialcrawl.store.erasure.tombstones import barred
 from socialcrawl.store.lease import Lease
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -202,6 +207,39 @@ def test_whoever_is_forgotten_while_a_batch_is_open_is_not_asked_again(size, sto
         assert chosen == kept
         assert kept
         assert all(row[3] == "forgotten" for number, *row in derived(store) if number is None)
+        close(store)
+
+
+class Silent(Town):
+    """The town, whose search does not tell whom posts mention: who is named as a seed is known by that only."""
+
+    def answer(self, endpoint, params, begin):
+        page, cursor = super().answer(endpoint, params, begin)
+        return (replace(page, mentions=[]) if endpoint == SEARCH else page), cursor
+
+
+@BOTH
+@pytest.mark.parametrize("town", [Town, Silent])
+@pytest.mark.parametrize("stop", [None, 1, 2])
+def test_whoever_was_forgotten_by_id_is_not_asked_when_a_name_turns_out_to_be_theirs(kind, town, stop):
+    """The name, which the campaign file has, is told by a post that mentions them, or by the look-up itself."""
+    with a_place(kind) as place:
+        store = stored(place)
+        forgotten(store, "1000", "1007")
+        store, wire = crawled(place, town(Clock()), store=store, stop=stop)
+        close(store)
+        store, _ = crawled(place, wire)
+        assert bool([call for call in wire.calls if "person0" in call[1].lower()]) == (town is Silent)
+        assert not [call for call in wire.calls if "'1000'" in call[1]]
+        (asked,) = rows(store, "select n, node from outcome where missing = 'forgotten'")
+        assert (asked[1],) in rows(store, "select node from pick where act = 'resolve' order by n limit 1")
+        assert "person0" not in str(rows(store, "select settings, identity from campaign")).lower()
+        held = [rows(store, f"select * from {table}") for table in ("account", "request")]
+        assert "person0" not in str(held).lower()
+        with store.connection.begin():
+            assert barred(store.connection, "x", "name", ["PERSON0", "person11"]) == {"PERSON0"}
+        chosen, kept = replayed(store, 0)
+        assert chosen == kept
         close(store)
 
 

@@ -17,7 +17,7 @@ from socialcrawl.store.erasure.sparing import Sparing
 from socialcrawl.store.erasure.texts import linked, named, without_links, without_names
 from socialcrawl.store.erasure.tombstones import barred, digest, put
 
-NAMES = {"bob", "bob_2"}
+NAMES = {"bob", "bob_2", "zo\u00eb", "ann.example.org"}
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,35 @@ NAMES = {"bob", "bob_2"}
         ("see https://x.com/bobby/status/77", "see @forgotten"),
         ("see https://x.com/bobby/status/78", "see https://x.com/bobby/status/78"),
         ("https://example.com/bob and https://ex.com/bob/status/77", "https://example.com/bob and https://ex.com/bob/status/77"),
+        ("@bob.example.org @bob@example.org @bo.b", "@bob.example.org @bob@example.org @bo.b"),
+        ("thanks @bob. And @bob... @bob-like", "thanks @forgotten. And @forgotten... @forgotten-like"),
+        ("@Ann.example.org. Not @ann or @ann.example.com", "@forgotten. Not @ann or @ann.example.com"),
+        ("@ZO\u00cb, @zo and @Zo\u00ebs", "@forgotten, @zo and @Zo\u00ebs"),
+        ("@bob\u00e9 is nobody's name there", "@bob\u00e9 is nobody's name there"),
+        ("twitter.com/intent/user?screen_name=BOB", "@forgotten"),
+        ("a https://twitter.com/intent/follow?original_referer=x&screen_name=bob_2#top b", "a @forgotten b"),
+        ("x.com/i/user/42 x.com/i/user/43", "@forgotten x.com/i/user/43"),
+        ("https://x.com/intent/user?user_id=42", "@forgotten"),
+        ("https://x.com/search?q=from%3Abob%20sky&src=typed", "@forgotten"),
+        ("https://x.com/search?q=%22%40Bob%22", "@forgotten"),
+        ("https://mobile.twitter.com/login?redirect=%2Fsearch%3Fq%3Dfrom%253Abob", "@forgotten"),
+        ("https://x.com/share?via=bob&text=sky", "@forgotten"),
+        ("https://x.com/share?bob=1&text=bobby", "https://x.com/share?bob=1&text=bobby"),
+        ("https://x.com/intent/like?tweet_id=77", "@forgotten"),
     ],
 )  # fmt: skip
 def test_names_and_links_in_texts_are_replaced_and_nothing_else_is(text, left):
-    assert without_names(text, NAMES, {"77"}) == left
-    assert without_names(left, NAMES, {"77"}) == left
+    assert without_names(text, NAMES, {"77", "42"}) == left
+    assert without_names(left, NAMES, {"77", "42"}) == left
+    assert named([text]) & NAMES or linked([text]) & {"77", "42"} or left == text  # what goes is looked up
+    assert not named([left]) & NAMES
+
+
+def test_words_of_links_that_are_not_names_do_not_take_the_links_of_others_along():
+    links = ["https://x.com/ann/status/5/photo/1?s=20", "https://x.com/i/web/status/6", "https://x.com/i/user/7"]
+    reserved = {"status", "web", "photo", "user", "x", "com", "https", "s"}
+    assert [without_names(link, reserved) for link in links] == links
+    assert without_names("https://x.com/status/status/8", {"status"}) == "@forgotten"
 
 
 WORDS = st.lists(
@@ -61,7 +85,7 @@ def test_links_to_the_forgotten_leave_the_list_of_links():
     assert orjson.loads(left) == [links[1], links[3]]
     assert without_links('["https://x.com/bob"]', NAMES) is None
     assert without_links(None, NAMES) is None
-    assert named(links) == {"bob", "i", "ann"}
+    assert named(links) == {"bob", "i", "77", "ann"}
     assert linked(links) == {"77"}
 
 
@@ -150,6 +174,17 @@ def test_keys_with_a_tombstone_are_barred_and_no_others(kind):
         assert connection.exec_driver_sql("select why from tombstone where at = '2027'").all() == []
 
 
+def test_what_only_became_too_old_is_forgotten_once_somebody_asks_for_it(database):
+    with a_database(database) as connection, connection.begin():
+        stones = [digest("x", "post", str(key)) for key in range(4)]
+        put(connection, [(key, "post", "retain", "2026") for key in stones[:3]])
+        assert put(connection, [(stones[0], "post", "forget", "2027"), (stones[3], "post", "forget", "2027")]) == 1
+        assert put(connection, [(key, "post", "retain", "2028") for key in stones]) == 0
+        told = connection.exec_driver_sql("select digest, why, at from tombstone").all()
+        whys = [("forget", "2027"), ("retain", "2026"), ("retain", "2026"), ("forget", "2027")]
+        assert {row[0]: tuple(row[1:]) for row in told} == dict(zip(stones, whys, strict=True))
+
+
 def town_page(people):
     town = Town(Clock())
     posts = [post for number in people for post in posts_of(number)]
@@ -221,6 +256,55 @@ def test_who_was_forgotten_by_name_is_known_by_id_once_a_page_tells_it():
         assert barring.names(["BOB", "ann"]) == {"BOB"}
 
 
+def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database):
+    with a_database(database) as connection, connection.begin():
+        put(connection, [(digest("x", "user", "5"), "user", "forget", "2026")])
+        run = connection.exec_driver_sql
+        for node, key, handle in ((0, None, "bob"), (1, None, "ann"), (2, "9", "old_bob"), (3, None, "wrote")):
+            known = "null" if key is None else f"'{key}'"
+            run("insert into account (node, platform, platform_id, username, handle, first_seen_at) "
+                f"values ({node}, 'x', {known}, '{handle}', '{handle}', '2020')")  # fmt: skip
+        run("insert into post (id, author, text, metrics_at, fetched_at) values ('p', 3, 'hi @bob', '2020', '2020')")
+        run("insert into mention values ('p', 0, 'mention')")
+        barring = Barring(connection, "x")
+        row = PostRow("1", "6", None, "with @bob, @old_bob, @Ann", *[None] * 14)
+        mentions = [Mention(0, Who("5", name), "mention") for name in ("Bob", "old_bob", "wrote")]
+        page = Page([row], [0], [*mentions, Mention(0, Who("7", "ann"), "mention")])
+        gone = barring.of(page, "2027")
+        left = without(page, gone)
+        assert left.posts[0].text == "with @forgotten, @old_bob, @Ann"  # who has the name old_bob is somebody else
+        assert [m.who.id for m in left.mentions] == ["7"]
+        assert left.missing == []
+        assert barring.names(["BOB", "ann", "old_bob"]) == {"BOB"}
+        names = run("select node, username, handle, forgotten_at from account order by node").all()
+        assert [tuple(row) for row in names] == [
+            (0, None, None, "2027"), (1, "ann", "ann", None), (2, "old_bob", "old_bob", None),
+            (3, "wrote", "wrote", None)]  # fmt: skip
+        assert run("select 1 from mention").all() == []
+        assert not barring.of(Page([row._replace(text="@bob")], [0], []), "2028").asked
+
+
+def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(database):
+    with a_database(database) as connection, connection.begin():
+        put(connection, [(digest("x", "user", "5"), "user", "forget", "2026")])
+        run = connection.exec_driver_sql
+        run("insert into account (node, platform, username, handle, first_seen_at) values (4, 'x', 'B', 'bob', '2020')")
+        seeds = '{"seeds": {"usernames": ["Bob", "ann"]}}'
+        run(f"insert into campaign values (1, 'c', 'x', 1, '{seeds}', '{seeds}', '2020')")
+        run("insert into request (id, campaign, n, part, endpoint, params, credential, items, most, sent_at, digest) "
+            """values (7, 1, 0, 0, 'by', '{"usernames":"Bob,ann","x":"1"}', '', 1, 1, '2026', 'hash')""")  # fmt: skip
+        barring = Barring(connection, "x")
+        page = Page(accounts=[profile("5", "Bob")], answered=[Who("5", "Bob")])
+        gone = barring.of(page, "2027")
+        assert without(page, gone) == Page([], [], [], [], [], [(Who(None, "bob"), "forgotten")])
+        barring.empty(gone.asked, "2027", 7)
+        assert tuple(run("select username, handle, forgotten_at from account").one()) == (None, None, "2027")
+        assert tuple(run("select params, digest from request").one()) == ('{"usernames":"ann","x":"1"}', None)
+        left = orjson.loads(run("select identity from campaign").scalar())
+        assert left == orjson.loads(run("select settings from campaign").scalar())
+        assert left == {"seeds": {"usernames": [4, "ann"]}}  # the seat stays, the name does not
+
+
 def test_posts_that_only_became_too_old_may_still_be_answered_and_reposted():
     with a_database("sqlite") as connection, connection.begin():
         put(connection, [(digest("x", "post", "1"), "post", "retain", "2026")])
@@ -232,6 +316,8 @@ def test_posts_that_only_became_too_old_may_still_be_answered_and_reposted():
         copy = PostRow("3", "7", None, "RT old", *nothing)._replace(repost_of="1")
         page = Page([old, answer, copy], [1, 1, 1])
         assert list(without(page, Barring(connection, "x").of(page, "2027")).posts) == [answer, copy]
+        put(connection, [(digest("x", "post", "1"), "post", "forget", "2028")])
+        assert list(without(page, Barring(connection, "x").of(page, "2029")).posts) == [answer._replace(reply_to=None)]
 
 
 def test_the_forgotten_are_not_asked_and_the_others_are():

@@ -1,13 +1,15 @@
-"""Forgetting where rows are older, answers were held or kept whole, names changed hands; and the commands."""
+"""Forgetting where rows are older, answers were held or kept whole, names changed hands."""
 
 import json
+import os
+import re
 import sqlite3
 import zlib
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 
 import orjson
+import psycopg
 import pytest
-import typer
 from erasing import (
     LATER,
     aged,
@@ -18,18 +20,16 @@ from erasing import (
     gone_posts,
     node_of,
     order,
-    replayed,
     stored,
 )
+from postgres import a_server_database
 from storing import a_place, a_store, mentioning, profile, rows, save, users
 from tiny import close, posts_of
-from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_forget import forget, retain
-from socialcrawl.apps.erasing import days
-from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.errors import StoreError
 from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, Who, iso
+from socialcrawl.store.address import where
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.erasure.forgetting import forget as carry_out
 from socialcrawl.store.erasure.quiet import erase
@@ -120,7 +120,9 @@ def test_original_answers_that_speak_of_the_forgotten_go_and_the_others_stay(kin
     with a_place(kind) as place:
         store, _ = crawled(place)
         bodies = {1: '{"id":"1003"}', 2: '{"text":"hi @PERSON3"}', 3: '{"id":"10030","username":"person33"}',
-                  4: '{"id":"3-0"}', 5: '{"username":"Person3","x":1}', 6: "{}", 7: "{}"}  # fmt: skip
+                  4: '{"id":"3-0"}', 5: '{"username":"Person3","x":1}', 6: "{}", 7: "{}",
+                  8: '{"text":"thanks @Zo\\u00eb."}', 9: '{"text":"@zoe, @ann"}', 10: '{"text":"ann.example.org"}',
+                  11: '{"text":"(@ann.EXAMPLE.org)"}', 12: '{"author":"ZO\u00cb"}'}  # fmt: skip
         with store.connection.begin():
             for key, body in bodies.items():
                 url = "https://h/2/users/1003/tweets" if key == 6 else "https://h/2"
@@ -131,9 +133,9 @@ def test_original_answers_that_speak_of_the_forgotten_go_and_the_others_stay(kin
                         "insert into response values (%(key)s, %(url)s, '[]', %(body)s)", given
                     )
                 )
-        report = forgotten(store, "1003")
-        assert [key for (key,) in rows(store, "select request from response order by request")] == [3, 4, 7]
-        assert report.counts["response"] == 4
+        report = forgotten(store, "1003", "@zo\u00eb", "ann.example.org")
+        assert [key for (key,) in rows(store, "select request from response order by request")] == [3, 7, 9]
+        assert report.counts["response"] == 9
         write(store, f"update request set arrived_at = '{iso(LATER)}' where id = 7")
         aged(store, LATER - 1.0)
         assert rows(store, "select request from response") == [(7,)]
@@ -270,50 +272,84 @@ def test_readers_that_keep_old_pages_are_named():
         close(store)
 
 
-def command(*words):
-    app = typer.Typer()
-    app.command()(forget)
-    app.command()(retain)
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
-
-
-def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path):
-    with a_place("sqlite") as place:
+@BOTH
+def test_a_post_that_became_too_old_and_is_forgotten_then_takes_its_reposts_along(kind):
+    with a_place(kind) as place:
         store, _ = crawled(place)
+        copy, of = rows(store, "select id, repost_of from post where repost_of is not null and repost_of in "
+                               "(select id from post) order by id limit 1")[0]  # fmt: skip
+        write(store, "update post set fetched_at = '2000' where id = '" + of + "'")
+        assert aged(store, 1e9).counts["post"] == 1
+        assert rows(store, f"select count(*) from post where id = '{copy}'") == [(1,)]
+        report = forgotten(store, posts=[of])
+        assert (report.before, report.unheld) == ([], [f"post:{of}"])
+        assert rows(store, f"select count(*) from post where id = '{copy}'") == [(0,)]
+        assert report.counts["tombstone"] >= 2
+        assert rows(store, "select why, count(*) from tombstone group by why") == [
+            ("forget", report.counts["tombstone"])
+        ]
+        assert forgotten(store, posts=[of]).before == [f"post:{of}"]
         close(store)
-        dry = command("forget", "--db", place, "--user", "1003", "--user", "@nobody_here", "--dry-run")
-        assert "would be forgotten" in dry.stdout
-        assert "1  accounts emptied" in dry.stdout
-        assert "@nobody_here" in dry.stdout
-        with pytest.raises(SettingsError, match="--yes"):
-            command("forget", "--db", place, "--user", "1003")
-        done = command("forget", "--db", place, "--user", "1003", "--yes", "--json")
-        told = json.loads(done.stdout)
-        assert told["rows"]["account"] == 1
-        assert told["not_held"] == []
-        again = command("forget", "--db", place, "--user", "1003", "--yes")
-        assert "nothing of it here" in again.stdout
-        assert "forgotten before: user:1003" in again.stdout
-        old = json.loads(command("retain", "90d", "--db", place, "--json").stdout)
-        store = stored(place)
-        assert old["rows"]["post"] > 20
+
+
+@contextmanager
+def a_plain_role(place):
+    """The database for a role that owns nothing in it but the tables that it makes."""
+    name = f"plain_{os.getpid()}"
+    with psycopg.connect(place.url, autocommit=True) as raw:
+        raw.execute(f"create role {name} login")
+        raw.execute(f"grant create on schema public to {name}")
+        try:
+            yield where(re.sub("//[^@]*@", f"//{name}@", place.url))
+        finally:
+            raw.execute(f"drop owned by {name}")
+            raw.execute(f"drop role {name}")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_planner_of_a_server_knows_nothing_of_the_forgotten(plain):
+    with a_server_database(empty=True) as whole, a_plain_role(whole) if plain else nullcontext(whole) as place:
+        store, _ = crawled(place)
+        with store.connection.begin():
+            store.connection.exec_driver_sql("analyze")
+        samples = "select tablename, attname, most_common_vals::text || histogram_bounds::text from pg_stats"
+        seen = f"{samples} where schemaname = 'public'".replace("||", "||' '||")
+        seen = seen.replace("most_common_vals::text", "coalesce(most_common_vals::text, '')")
+        seen = seen.replace("histogram_bounds::text", "coalesce(histogram_bounds::text, '')")
+        file = "select pg_relation_filenode('pg_statistic')"
+
+        def known():
+            return "\n".join(" ".join(row) for row in rows(store, seen)).lower()
+
+        before = rows(store, file)
+        assert all(word in known() for word in ("secret-of-1003", "person3", "1003", "3-0", "secret-of-1007"))
+        forgotten(store, "1003")
+        assert "secret-of-1007" in known()
+        assert not [word for word in ("secret-of-1003", "1003") if word in known()]
+        assert "person3" not in known().replace("person3_", "").split()
+        assert (rows(store, file) == before) == plain  # written anew, by who may: no older copy is in it
+        aged(store, LATER)
         assert rows(store, "select count(*) from post") == [(0,)]
-        chosen, kept = replayed(store, 99)
-        assert chosen == kept == []
+        assert "secret-of" not in known()
         close(store)
-    with pytest.raises(StoreError, match="no database"):
-        command("retain", "90d", "--db", tmp_path / "none.db")
 
 
-@pytest.mark.parametrize(("text", "length"), [("90d", 90), ("12w", 84), ("2y", 730), (" 1 D", 1)])
-def test_spans_are_days_weeks_and_years(text, length):
-    assert days(text) == length * 86_400.0
-
-
-@pytest.mark.parametrize("text", ["", "90", "d", "-3d", "3h", "1.5d", "999999d"])
-def test_other_spans_are_refused(text):
-    with pytest.raises(SettingsError, match="write 90d"):
-        days(text)
+@BOTH
+def test_links_to_the_profile_and_names_of_other_letters_go_from_the_tables(kind):
+    with a_place(kind) as place:
+        store, _ = crawled(place)
+        links = ["https://x.com/i/user/1003", "https://x.com/search?q=from%3Aperson3", "https://example.org/"]
+        told = orjson.dumps(links).decode()
+        keys = [key for (key,) in rows(store, "select id from post where author <> "
+                                       f"{node_of(store, '1003')} order by id limit 2")]  # fmt: skip
+        mark = "?" if kind == "sqlite" else "%s"
+        with store.connection.begin():
+            run = store.connection.exec_driver_sql
+            run(f"update post set urls = {mark}, text = {mark} where id = {mark}", (told, "@ZO\u00cb @zoe", keys[0]))
+            run(f"update post set text = {mark}, urls = null where id = {mark}", (links[0], keys[1]))
+        forgotten(store, "1003", "@Zo\u00eb")
+        assert rows(store, f"select text, urls from post where id = '{keys[0]}'") == [
+            ("@forgotten @zoe", '["https://example.org/"]')
+        ]
+        assert rows(store, f"select text from post where id = '{keys[1]}'") == [("@forgotten",)]
+        close(store)

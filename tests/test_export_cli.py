@@ -4,12 +4,15 @@ import json
 
 import pytest
 import typer
-from exporting import a_town, town
+from exporting import a_town, exported, town
+from importing import NOW, columns, drawn, files, write_lines
+from storing import opened
 from typer.testing import CliRunner
 
 from socialcrawl.apps.cli_export import export
 from socialcrawl.apps.handing import key_of
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.imports.bring import as_posts
 
 KEY = "0123456789abcdef-a-key-for-tests"
 
@@ -62,6 +65,18 @@ def test_a_key_that_is_missing_short_or_unreadable_is_told_without_it(command, t
     assert isinstance(done.exception, SettingsError)
     assert "swordfish" not in str(done.exception)
     assert not (tmp_path / "out").exists()
+
+
+def test_where_there_is_no_campaign_yet_everything_can_be_exported(command, tmp_path, place):
+    with opened(place) as connection:
+        write_lines(tmp_path / "a.jsonl", columns(drawn()))
+        as_posts(files(tmp_path / "a.jsonl"), connection, None, NOW)
+        with pytest.raises(StoreError, match="no campaign in this database yet: --all exports everything"):
+            exported(connection, tmp_path / "out", "csv")
+        with pytest.raises(StoreError, match="no campaign 'mine' in this database; there are: none yet"):
+            exported(connection, tmp_path / "out", "csv", campaign="mine")
+        sheet = exported(connection, tmp_path / "out", "csv", whole=True)
+    assert (sheet["posts"]["posts"], sheet["posts"]["unasked"], sheet["campaigns"]) == (60, 60, [])
 
 
 def test_what_is_not_there_is_told_in_a_sentence(command, tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import insert, inspect, select, update
+from sqlalchemy import inspect, select
 from storing import AT, beside, opened, save, timeline
 from tiny import Clock, Wire, close, page_of, parts_of, posts_of, stored
 
@@ -13,8 +13,10 @@ from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import Limit, Received, iso
 from socialcrawl.run import run
 from socialcrawl.store.database import alembic_config, connect, engine
+from socialcrawl.store.erasure.forgetting import forget
+from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.store.held import Reuse
-from socialcrawl.store.tables import account, metadata, tombstone
+from socialcrawl.store.tables import metadata, request
 
 VERSIONS = ["0001", "0002", "0003"]
 
@@ -55,9 +57,7 @@ def filled(place):
     limits = [Limit(1, 2, AT + 9, daily=True)]
     save(second, page_of(posts_of(3)), 900, asked=timeline(900, 1), received=received, limits=limits)
     with store.connection.begin():
-        forgotten = update(account).where(account.c.platform_id == "1003").values(forgotten_at=iso(AT), username=None)
-        store.connection.execute(forgotten)
-        store.connection.execute(insert(tombstone).values(digest="0" * 32, kind="user", why="forget", at=iso(AT)))
+        forget(store.connection, ordered(["1007"], [], None, None), iso(AT))
     close(store)
     return place
 
@@ -65,6 +65,9 @@ def filled(place):
 def test_every_table_has_rows_to_be_lost(filled):
     with opened(filled) as connection:
         assert not [name for name, rows in contents(connection).items() if not rows]
+        emptied = select(request.c.id).where(request.c.digest.is_(None), request.c.new_users > 0)
+        with connection.begin():
+            assert connection.execute(emptied).all()
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -67,7 +67,8 @@ def downgrade() -> None:
     op.execute("delete from request where kind = 'held'")  # the older program would count them as requests
     _say_kinds(f"{KIND}, invalid, broken, lost or held", f"{KIND} or broken")
     away("charge")
-    aside("request", "id", ADDED, "digest is not null")
+    # A row may have lost its digest, and some others of these, when somebody was forgotten.
+    aside("request", "id", ADDED, " or ".join(f"{name} is not null" for name in ADDED))
     op.drop_index(op.f("ix_request_digest"), table_name="request")
     for name in reversed(ADDED):
         op.drop_column("request", name)

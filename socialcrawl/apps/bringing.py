@@ -113,7 +113,8 @@ def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Fo
 def _place(wanted: Wanted, settings: Settings | None) -> Where:
     if settings is not None:
         return settings.database
-    return database(wanted.database) if wanted.kind != "seeds" or wanted.database else Path("none")
+    stores = wanted.kind != "seeds"
+    return database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import typer
 
 from socialcrawl.apps.options import AsJson, Database
 
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first: it cannot be undone.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go; nothing is changed.")]
 
 
@@ -21,7 +22,7 @@ def forget(
     compliance: Annotated[str | None, typer.Option(help="What the ids of that result are: users or posts.")] = None,
     platform: Annotated[str, typer.Option(help="The platform of the ids and names.")] = "x",
     dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first: it cannot be undone.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Forget users and posts: all that is stored of them goes, for good, and they are not collected again."""
@@ -31,13 +32,14 @@ def forget(
     from socialcrawl.store.erasure.orders import ordered  # noqa: PLC0415
 
     order = ordered(user or [], post or [], from_file, compliance)
-    erase(chosen(database), order, platform, Manner(dry=dry_run, yes=yes, as_json=as_json))
+    erase(chosen(database, changed=True), order, platform, Manner(dry=dry_run, yes=yes, as_json=as_json))
 
 
 def retain(
     span: Annotated[str, typer.Argument(help="How long content is kept: 90d, 12w, 2y.")],
     database: Database = None,
     dry_run: DryRun = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Forget the content of what was fetched longer ago: posts, and profiles but for id and username."""
@@ -46,4 +48,4 @@ def retain(
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
 
     kept = days(span)
-    erase(chosen(database), kept, Manner(dry=dry_run, yes=True, as_json=as_json))
+    erase(chosen(database, changed=True), kept, Manner(dry=dry_run, yes=yes, as_json=as_json))

@@ -51,9 +51,11 @@ def days(text: str) -> float:
     """The seconds of a span written as 90d, 12w or 2y.
 
     Raises:
-        SettingsError: it is none.
+        SettingsError: it is none, or nothing at all.
     """
     written = SPAN.fullmatch(text.strip().lower())
+    if written is not None and not int(written[1]):
+        raise SettingsError(f"{text!r} would keep nothing at all: write 90d, 12w or 2y.")
     if written is None:
         raise SettingsError(f"{text!r} is no span of days: write 90d, 12w or 2y.")
     return int(written[1]) * UNITS[written[2]] * DAY
@@ -76,6 +78,7 @@ def retain(where: Where, kept: float, manner: Manner) -> None:
 
     Raises:
         StoreError: a campaign runs, or the database cannot be used.
+        SettingsError: nobody is there to agree.
     """
     now = SystemClock().now()
     before = iso(max(0.0, now - kept))

@@ -27,6 +27,8 @@ NEEDED = ("author", "created_at", "text")
 TEXTS = ("lang", "conversation_id", "reply_to", "repost_of", "quote_of")
 LISTS = ("hashtags", "urls")
 COUNTS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views")
+IDS = ("id", "author_id", "conversation_id", "repost_of", "quote_of", "reply_to")
+ROUNDED = re.compile(r"\d+([.,]\d+)?[eE]\+?\d+|\d+[.,]0*")  # what a spreadsheet makes of a long number
 LATEST = 3_471_292_800.0  # 2080-01-01: what is later is milliseconds by mistake
 AT_NAME = re.compile(r"(?<!\w)@(\w+)")
 BETWEEN_NAMES = re.compile(r"[\s,;]+")
@@ -168,6 +170,8 @@ def _text(row: Row, name: str) -> str | None:
         return str(int(given))
     if not isinstance(given, str):
         raise BadRowError(f"{name} is no text: {given!r:.60}")
+    if name in IDS and ROUNDED.fullmatch(given.strip()):
+        raise BadRowError(f"{name} was turned into the rounded number {given.strip()!r:.60}: keep ids as text")
     return given if name == "text" else given.strip() or None
 
 

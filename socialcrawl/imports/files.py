@@ -4,7 +4,6 @@ What a file is, is read off its first bytes, never off its name: Parquet, JSON l
 compressed with gzip. Each line of a JSON lines file says by itself which form it has.
 """
 
-import csv
 import gzip
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import IO, Any
 import orjson
 
 from socialcrawl.errors import PostsFileError
+from socialcrawl.imports.cells import Rows
 from socialcrawl.imports.columns import NEEDED, page_of
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.imports.tweets import JUNK, Tweets, line_of
@@ -105,21 +105,11 @@ def _csv(path: Path, file: IO[bytes], first: bytes, count: Callable[[str], int],
     if b"\0" in first[:4096] or not first or first.startswith(b"["):
         kind = "is empty" if not first else "is one JSON list" if first.startswith(b"[") else "is of no known kind"
         raise PostsFileError(f"{path} {kind}: give twarc's JSON lines, or Parquet, CSV or JSON lines with columns.")
-    reader = csv.DictReader((line.decode("utf-8-sig", "replace").replace("\0", "\ufffd") for line in file), strict=True)
-    _complete(path, list(reader.fieldnames or ()))
+    cells = Rows(path, file, first, trouble)
+    _complete(path, cells.columns)
     rows: list[tuple[str, Any]] = []
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            trouble.add(f"{path}, line {reader.line_num}", str(error))
-            continue
-        if None in row or None in row.values():
-            trouble.add(f"{path}, line {reader.line_num}", "it has more or fewer cells than the header")
-            continue
-        rows.append((f"{path}, line {reader.line_num}", row))
+    for row in cells:
+        rows.append(row)
         if len(rows) >= CHUNK:
             yield from _rows(rows, count, trouble)
     yield from _rows(rows, count, trouble)

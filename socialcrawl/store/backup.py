@@ -7,11 +7,17 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import Server, Where
 from socialcrawl.store.trouble import told
+
+COPIES = (b"SQLite format 3\0", b"PGDMP")  # how an SQLite database and an archive of pg_dump begin
 
 
 def backup(where: Where, file: Path, *, force: bool = False) -> None:
@@ -22,7 +28,7 @@ def backup(where: Where, file: Path, *, force: bool = False) -> None:
     Args:
         where: the database.
         file: the copy.
-        force: whether a file that is there is replaced.
+        force: whether a copy that is there is replaced: an SQLite database, an archive of pg_dump, or an empty file.
 
     Raises:
         StoreError: there is no database, it is damaged, the file is there already or cannot be written, or pg_dump is
@@ -45,10 +51,22 @@ def _free(where: Where, file: Path, *, force: bool) -> None:
         raise StoreError(f"{file} is the database itself: name another file.")
     if file.exists() and not (force and file.is_file()):
         raise StoreError(f"{file} exists already and is left as it is: name another file, or replace it with --force.")
+    if file.exists() and not _a_copy(file):
+        raise StoreError(f"{file} is neither a database nor an archive of pg_dump and is left as it is: name another.")
     wal = file.with_name(f"{file.name}-wal")
     if wal.exists() and wal.stat().st_size:
         # Its changes would be taken for changes of the copy.
         raise StoreError(f"{file} is in use, as {wal} shows: close what uses it, or name another file.")
+
+
+def _a_copy(file: Path) -> bool:
+    """Whether a file is of those that a backup may replace, by its first bytes."""
+    try:
+        with file.open("rb") as opened:
+            first = opened.read(len(COPIES[0]))
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read ({error.strerror}): name another file.") from error
+    return not first or first.startswith(COPIES)
 
 
 @contextmanager
@@ -102,9 +120,24 @@ def _dumped(where: Server, part: Path, file: Path) -> None:
 
 
 def _environment(where: Server) -> dict[str, str]:
-    """The environment of a program that speaks to the server as libpq would: argv can be read by everybody."""
+    """The environment of a program that speaks to the server as libpq would: argv can be read by everybody.
+
+    Raises:
+        StoreError: the URL cannot be understood. It may hold a password, so that the message does not show it.
+    """
     from psycopg import pq  # noqa: PLC0415  (an optional library, which the connection needs too)
 
-    options = pq.Conninfo.parse(where.url.encode())
-    given = {o.envvar.decode(): o.val.decode() for o in options if o.envvar is not None and o.val is not None}
-    return {**os.environ, **given}
+    names = {option.keyword.decode(): option.envvar for option in pq.Conninfo.get_defaults()}
+    try:
+        url = make_url(where.url)
+        given: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+        given |= {"dbname": url.database, **url.query}
+    except (ArgumentError, ValueError):
+        raise StoreError(f"The address of {where} cannot be understood: write postgresql://USER@HOST/NAME.") from None
+    if not given.keys() <= names.keys():
+        raise StoreError(
+            f"The address of {where} has a parameter that PostgreSQL does not know: see what follows its ?."
+        )
+    told = {key: ",".join(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    known = {bare.decode(): str(told[key]) for key in told if (bare := names[key]) and told[key] is not None}
+    return {**os.environ, **known}

@@ -156,6 +156,7 @@ class SqlStore:
         now, page = iso(reply.at), without(whole, gone)
         same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answers.everyone(page), now)
+        self._barring.empty(gone.asked, now, number)
         pairs = answers.mentioned(page, numbers)
         self._write.page(page, numbers, pairs, now)
         kept = answers.answer(page, numbers, same, pairs)

@@ -90,7 +90,7 @@ def _erased(
 def _of_others(connection: Connection, gone: Gone, now: str, scrubbed: set[str]) -> dict[str, int]:
     """What others' rows hold of the forgotten, and the forgotten's own accounts."""
     cited = rows.cited(connection)
-    reworded = rows.reworded(connection, gone) if gone.names or gone.posts else 0
+    reworded = rows.reworded(connection, gone) if gone.names or gone.ids or gone.posts else 0
     keys = {*gone.ids, *gone.names, *gone.posts, *scrubbed}
     return {
         "text": cited + reworded,
@@ -100,9 +100,14 @@ def _of_others(connection: Connection, gone: Gone, now: str, scrubbed: set[str])
 
 
 def _known(connection: Connection, order: Order, platform: str) -> set[str]:
-    """What of an order was forgotten before, as a person would write it."""
+    """What of an order was forgotten before, as a person would write it; posts that only became too old were not."""
     given = (("user", order.users, "user:"), ("name", order.names, "@"), ("post", order.posts, "post:"))
-    return {f"{mark}{key}" for kind, keys, mark in given for key in tombstones.barred(connection, platform, kind, keys)}
+    return {
+        f"{mark}{key}"
+        for kind, keys, mark in given
+        for key, why in tombstones.reasons(connection, platform, kind, keys).items()
+        if why != tombstones.AGED
+    }
 
 
 def _named(connection: Connection, order: Order, gone: Gone, known: set[str]) -> tuple[list[str], list[str]]:

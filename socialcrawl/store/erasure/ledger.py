@@ -153,7 +153,7 @@ def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: H
 
 def _cleaned(row: Any, came: Came | None, gone: Gone, hits: Hits) -> tuple[Any, ...] | None:
     """The new values of CLEANED for a row; None if it holds nothing that goes."""
-    params, digest, cursor = _params(row, gone)
+    params, digest, cursor = asked(row, gone)
     page = None if came is None or row.kind == "held" else _page(came, gone)
     answer = _answer(row, came, gone, hits)
     post_ids, nodes = row.post_ids, row.nodes
@@ -168,7 +168,7 @@ def _cleaned(row: Any, came: Came | None, gone: Gone, hits: Hits) -> tuple[Any, 
     return None if new == tuple(getattr(row, name) for name in CLEANED) else new
 
 
-def _params(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
+def asked(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
     """Parameters without the forgotten; a question that named them has no digest, one about them alone no cursor."""
     params = orjson.loads(row.params)
     left = dict(params)

@@ -1,13 +1,20 @@
 """A parsed page without what was forgotten: nothing of it reaches the store. Pure, but for `Barring`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, exists, select, update
 
 from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.store.erasure.found import Gone
+from socialcrawl.store.erasure.keyed import keyed
+from socialcrawl.store.erasure.ledger import asked
+from socialcrawl.store.erasure.orders import WHY
+from socialcrawl.store.erasure.seats import cleared
+from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.erasure.texts import linked, named, without_links, without_names
 from socialcrawl.store.erasure.tombstones import AGED, any_set, digest, put, reasons
+from socialcrawl.store.tables import account, mention, post, request
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +22,14 @@ class Barred:
     """What of a page was forgotten: users by id, names in lower case, posts by id.
 
     `aged` are posts that only became too old: they are not stored again, but others may repost and answer them.
+    `asked` are names that a look-up asked about, of accounts that are stored by that name only.
     """
 
     users: Collection[str] = frozenset()
     names: Collection[str] = frozenset()
     posts: Collection[str] = frozenset()
     aged: Collection[str] = frozenset()
+    asked: Collection[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.users or self.names or self.posts or self.aged)
@@ -29,18 +38,23 @@ class Barred:
         """Whether an account was forgotten, by its id or its name."""
         return who.id in self.users or (who.username or "").lower() in self.names
 
+    @property
+    def keys(self) -> Collection[str]:
+        """What links may hold: ids of users and posts."""
+        return {*self.users, *self.posts}
+
 
 def without(page: Page, gone: Barred) -> Page:
     """The page without forgotten posts, authors, mentions and profiles, and without reposts of them.
 
     Others' posts stay: names in their texts become `@forgotten`, references to forgotten posts are cut, and the
-    platform's JSON is dropped where it spoke of them.
+    platform's JSON is dropped where it spoke of them. Whoever was asked about by name is missing: forgotten.
     """
     if not gone:
         return page
     cited = {mention.post for mention in page.mentions if gone.who(mention.who)}
     copies = {m.post for m in page.mentions if m.kind == "repost" and gone.who(m.who)}
-    kept = [i for i, post in enumerate(page.posts) if i not in copies and not _forgotten(post, gone)]
+    kept = [i for i, row in enumerate(page.posts) if i not in copies and not _forgotten(row, gone)]
     places = {old: new for new, old in enumerate(kept)}
     return Page(
         posts=[_post(page.posts[i], gone, cited=i in cited) for i in kept],
@@ -50,7 +64,10 @@ def without(page: Page, gone: Barred) -> Page:
         ],
         accounts=[_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
         answered=[who for who in page.answered if not gone.who(who)],
-        missing=[(who, why) for who, why in page.missing if not gone.who(who)],
+        missing=[
+            *((who, why) for who, why in page.missing if not gone.who(who)),
+            *((Who(None, name), FORGOTTEN) for name in sorted(gone.asked)),
+        ],
     )
 
 
@@ -58,9 +75,7 @@ def billed_as(page: Page, gone: Barred, platform: str) -> Page:
     """The page as it is billed: whole, but the forgotten under their digests, so that the bill names nobody."""
     if not gone:
         return page
-    posts = [
-        post._replace(id=digest(platform, "post", post.id)) if _forgotten(post, gone) else post for post in page.posts
-    ]
+    posts = [row._replace(id=digest(platform, "post", row.id)) if _forgotten(row, gone) else row for row in page.posts]
     accounts = [
         row._replace(id=digest(platform, "user", row.id)) if gone.who(Who(row.id, row.username)) else row
         for row in page.accounts
@@ -85,7 +100,9 @@ class Barring:
     def of(self, page: Page, now: str) -> Barred:
         """What of a page was forgotten; called in a transaction.
 
-        Whoever was forgotten by name and comes with an id is from now on known by that too: a tombstone is put.
+        Whoever was forgotten by name and comes with an id is from now on known by that too, and whoever was forgotten
+        by id by the name: tombstones are put, and accounts that were stored by that name only are emptied, but for
+        those in `Barred.asked`, which whoever stores the page is to `empty` when it has numbered them.
         """
         if self._any is None:
             self._any = any_set(self.connection)
@@ -93,12 +110,68 @@ class Barring:
             return Barred()
         whos = _whos(page)
         names = self.names([*(w.username.lower() for w in whos if w.username), *named(_texts(page))])
-        users = set(self._of("user", [*(w.id for w in whos if w.id), *(post.author for post in page.posts)]))
+        ids, links = [w.id for w in whos if w.id], linked(_texts(page))
+        users = set(self._of("user", [*ids, *(row.author for row in page.posts), *links]))
         learned = {w.id for w in whos if w.id and (w.username or "").lower() in names} - users
-        put(self.connection, [(digest(self.platform, "user", key), "user", "forget", now) for key in sorted(learned)])
-        posts = self._of("post", _ids(page))
+        users |= learned
+        posts = self._of("post", [*_ids(page), *links])
         aged = {key for key, why in posts.items() if why == AGED}
-        return Barred(users | learned, names, posts.keys() - aged, aged)
+        shown = self._theirs({w.username.lower() for w in whos if w.username and w.id in users} - names, users)
+        self._remember("user", learned, now)
+        self._remember("name", shown, now)
+        return Barred(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
+
+    def empty(self, names: Collection[str], now: str, request_id: int) -> None:
+        """Empty the accounts that are stored by one of these names only, and take the names out of a request.
+
+        Called in a transaction. They were forgotten by their ids, which that request told.
+        """
+        if not names:
+            return
+        self._empty(list(self._by_name_only(names).values()), now)
+        mine = request.c.id == request_id
+        row = self.connection.execute(select(request.c.params, request.c.digest, request.c.cursor).where(mine)).one()
+        params, hashed, _ = asked(row, self._gone(names))
+        self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
+
+    def _theirs(self, names: Collection[str], users: Collection[str]) -> set[str]:
+        """Those of the names that are not known as the name of somebody else, who is not forgotten."""
+        known = select(account.c.handle, account.c.platform_id).where(
+            account.c.platform == self.platform, account.c.platform_id.is_not(None)
+        )
+        others = keyed(self.connection, known, account.c.handle, sorted(names))
+        return set(names) - {row.handle for row in others if row.platform_id not in users}
+
+    def _emptied(self, names: Collection[str], page: Page, now: str) -> set[str]:
+        """The names that the page was asked about, of accounts stored by name only; the other such accounts go."""
+        if not names:
+            return set()
+        named = self._by_name_only(names)
+        cleared(self.connection, self._gone(names, named))
+        about = {(who.username or "").lower() for who in page.answered}
+        self._empty([node for name, node in named.items() if name not in about], now)
+        return named.keys() & about
+
+    def _gone(self, names: Collection[str], owners: Mapping[str, int] | None = None) -> Gone:
+        return Gone(self.platform, names=dict.fromkeys(names, WHY), owners=dict(owners or {}))
+
+    def _by_name_only(self, names: Collection[str]) -> dict[str, int]:
+        """Accounts without an id and without posts: of what an import brought, `forget` itself has to take leave."""
+        wrote = exists().where(post.c.author == account.c.node)
+        ours = select(account.c.node, account.c.handle).where(
+            account.c.platform == self.platform, account.c.platform_id.is_(None), ~wrote
+        )
+        rows = keyed(self.connection, ours, account.c.handle, sorted(names))
+        return {row.handle: row.node for row in sorted(rows, reverse=True)}
+
+    def _empty(self, nodes: Sequence[int], now: str) -> None:
+        if nodes:
+            mine = account.c.node.in_(nodes)
+            self.connection.execute(update(account).where(mine).values(username=None, handle=None, forgotten_at=now))
+            self.connection.execute(delete(mention).where(mention.c.node.in_(nodes)))
+
+    def _remember(self, kind: str, keys: Collection[str], now: str) -> None:
+        put(self.connection, [(digest(self.platform, kind, key), kind, WHY, now) for key in sorted(keys)])
 
     def names(self, names: Sequence[str]) -> set[str]:
         """Those of the usernames that were forgotten, as they were given; called in a transaction."""
@@ -108,31 +181,31 @@ class Barring:
         return reasons(self.connection, self.platform, kind, dict.fromkeys(keys))
 
 
-def _forgotten(post: PostRow, gone: Barred) -> bool:
-    whole = post.id in gone.posts or post.id in gone.aged
-    return whole or post.author in gone.users or post.repost_of in gone.posts
+def _forgotten(row: PostRow, gone: Barred) -> bool:
+    whole = row.id in gone.posts or row.id in gone.aged
+    return whole or row.author in gone.users or row.repost_of in gone.posts
 
 
-def _post(post: PostRow, gone: Barred, *, cited: bool) -> PostRow:
-    kept = post._replace(
-        text=without_names(post.text, gone.names, gone.posts),
-        urls=without_links(post.urls, gone.names, gone.posts),
-        reply_to=_cut(post.reply_to, gone),
-        quote_of=_cut(post.quote_of, gone),
-        conversation_id=_cut(post.conversation_id, gone),
+def _post(row: PostRow, gone: Barred, *, cited: bool) -> PostRow:
+    kept = row._replace(
+        text=without_names(row.text, gone.names, gone.keys),
+        urls=without_links(row.urls, gone.names, gone.keys),
+        reply_to=_cut(row.reply_to, gone),
+        quote_of=_cut(row.quote_of, gone),
+        conversation_id=_cut(row.conversation_id, gone),
     )
-    return kept._replace(original=None) if cited or kept != post else kept
+    return kept._replace(original=None) if cited or kept != row else kept
 
 
-def _cut(post: str | None, gone: Barred) -> str | None:
-    return None if post in gone.posts else post
+def _cut(key: str | None, gone: Barred) -> str | None:
+    return None if key in gone.posts else key
 
 
 def _account(row: AccountRow, gone: Barred) -> AccountRow:
     return row._replace(
-        name=row.name and without_names(row.name, gone.names, gone.posts),
-        description=row.description and without_names(row.description, gone.names, gone.posts),
-        url=row.url and without_names(row.url, gone.names, gone.posts),
+        name=row.name and without_names(row.name, gone.names, gone.keys),
+        description=row.description and without_names(row.description, gone.names, gone.keys),
+        url=row.url and without_names(row.url, gone.names, gone.keys),
     )
 
 
@@ -147,10 +220,10 @@ def _whos(page: Page) -> list[Who]:
 
 def _texts(page: Page) -> list[str]:
     profiles = (text for row in page.accounts for text in (row.name, row.description, row.url))
-    return [text for text in (*(t for post in page.posts for t in (post.text, post.urls)), *profiles) if text]
+    return [text for text in (*(t for one in page.posts for t in (one.text, one.urls)), *profiles) if text]
 
 
 def _ids(page: Page) -> list[str]:
-    referred = (p for post in page.posts for p in (post.id, post.reply_to, post.quote_of, post.repost_of,
-                                                   post.conversation_id))  # fmt: skip
-    return [key for key in (*referred, *linked(_texts(page))) if key]
+    referred = (key for one in page.posts for key in (one.id, one.reply_to, one.quote_of, one.repost_of,
+                                                      one.conversation_id))  # fmt: skip
+    return [key for key in referred if key]

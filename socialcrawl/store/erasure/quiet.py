@@ -19,6 +19,11 @@ LEFTOVERS = (
     "is being read by another program, so that its log still holds older pages: close the program and run the same "
     "command again."
 )
+CLEARING = (18,)  # the PostgreSQL that can be told to forget its samples
+CLEAR = """
+select pg_clear_attribute_stats(schemaname, tablename, attname, inherited) from pg_stats
+where schemaname = any (current_schemas(false)) and tablename = %(name)s
+"""
 
 
 def erase(connection: Connection, work: Callable[[Connection], Report], *, dry: bool = False) -> Report:
@@ -81,7 +86,18 @@ def _sweep(connection: Connection) -> None:
         return
     with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:
         for table in tables.sorted_tables:
-            alone.exec_driver_sql(f"vacuum full {table.name}")
+            # What the planner knows of a column are its commonest values, by themselves: ids, names, texts.
+            alone.exec_driver_sql(f"vacuum (full, analyze) {table.name}")
+        _unremembered(alone)
+
+
+def _unremembered(alone: Connection) -> None:
+    """Take away what the planner remembers of tables that are empty now, and its older copies of all it remembers."""
+    if (alone.dialect.server_version_info or ()) >= CLEARING:
+        for table in tables.sorted_tables:  # of an empty table nothing is sampled, so the old samples would stay
+            if alone.exec_driver_sql(f"select 1 from {table.name} limit 1").first() is None:  # noqa: S608 (our own name)
+                alone.exec_driver_sql(CLEAR, {"name": table.name})
+    alone.exec_driver_sql("vacuum full pg_statistic")  # where the role may not, the server warns and leaves it
 
 
 def _raw(connection: Connection, *statements: str) -> list[Any]:

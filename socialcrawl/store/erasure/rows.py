@@ -1,8 +1,9 @@
 """The rows themselves: posts, accounts and original answers without what goes, and tombstones in its place."""
 
+import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -22,7 +23,10 @@ PROFILE = ("name", "description", "created_at", "followers", "following", "posts
            "url", "profile_at")  # fmt: skip
 REFERENCES = ("reply_to", "quote_of", "conversation_id")
 PLACES = ("geo", "coordinates", "place")  # what X's JSON says of where a post was written
-WORDS = re.compile(rb"\w+")
+WORDS = re.compile(r"\w+")
+LONGER = re.compile(r"\w++(?:[.@:\\-]++\w++)+")
+MARKS = ("@", "\uff20")
+HOSTS = ("x.com/", "twitter.com/")
 
 
 def cited(connection: Connection) -> int:
@@ -43,33 +47,36 @@ def reworded(connection: Connection, gone: Gone) -> int:
     statement, number = updating(connection, post, names, "id"), 0
     columns = select(post.c.id, *(post.c[column] for column in names)).where(post.c.id.not_in(select(gone_post.c.id)))
     if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
-        words = [*gone.names, "/status"]
+        words = [*(name for name in gone.names if name.isascii()), *HOSTS]
+        if not all(map(str.isascii, gone.names)):  # SQLite knows the cases of ASCII only
+            words += MARKS
         found_in = (post.c[column].icontains(word, autoescape=True) for column in names for word in words)
         columns = columns.where(or_(*found_in))
+    ids = {*gone.ids, *gone.posts}
     for rows in _chunks(connection, columns, post.c.id):
-        found = [new for row in rows if (new := _reworded(row, gone)) is not None]
+        found = [new for row in rows if (new := _reworded(row, gone.names, ids)) is not None]
         statement.run(found)
         number += len(found)
-    return number + _profiles(connection, gone)
+    return number + _profiles(connection, gone, ids)
 
 
-def _reworded(row: Any, gone: Gone) -> tuple[Any, ...] | None:
-    text = without_names(row.text, gone.names, gone.posts)
-    urls = without_links(row.urls, gone.names, gone.posts)
-    told = row.original is not None and without_names(row.original, gone.names, gone.posts) != row.original
+def _reworded(row: Any, names: Container[str], ids: Container[str]) -> tuple[Any, ...] | None:
+    text = without_names(row.text, names, ids)
+    urls = without_links(row.urls, names, ids)
+    told = row.original is not None and without_names(row.original, names, ids) != row.original
     if text == row.text and urls == row.urls and not told:
         return None
     return text, urls, None, row.id
 
 
-def _profiles(connection: Connection, gone: Gone) -> int:
+def _profiles(connection: Connection, gone: Gone, ids: Container[str]) -> int:
     names = ("name", "description", "url")
     statement, number = updating(connection, account, names, "node"), 0
     shown = select(account.c.node, *(account.c[name] for name in names)).where(account.c.description.is_not(None))
     for rows in _chunks(connection, shown, account.c.node):
         found = []
         for node, *texts in rows:
-            new = [text and without_names(text, gone.names, gone.posts) for text in texts]
+            new = [text and without_names(text, gone.names, ids) for text in texts]
             if new != texts and node not in gone.nodes:
                 found.append((*new, node))
         statement.run(found)
@@ -127,18 +134,26 @@ def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, 
 
 def unheard(connection: Connection, keys: set[str]) -> int:
     """The number of original answers removed: those in which one of the ids or names occurs as a word."""
-    wanted = {key.lower().encode() for key in keys}
+    wanted = {key.lower() for key in keys}
+    wanted |= {json.dumps(key)[1:-1] for key in wanted if not key.isascii()}  # as JSON may write them
+    longer = any(WORDS.fullmatch(key) is None for key in wanted)
     columns = select(response.c.request, response.c.url, response.c.headers, response.c.body)
     found: list[int] = []
     for rows in _chunks(connection, columns, response.c.request, 200):
         for row in rows:
-            whole = b" ".join((zlib.decompress(row.body), row.url.encode(), row.headers.encode())).lower()
-            if not wanted.isdisjoint(WORDS.findall(whole)):
+            told = f"{zlib.decompress(row.body).decode(errors='replace')} {row.url} {row.headers}".lower()
+            if not wanted.isdisjoint(WORDS.findall(told)) or (longer and not wanted.isdisjoint(_longer(told))):
                 found.append(row.request)
     Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",)).run(
         [(key,) for key in found]
     )
     return len(found)
+
+
+def _longer(told: str) -> Iterator[str]:
+    """What may be a name or an id and is more than a word: bob.example.org, did:plc:abc."""
+    for found in LONGER.findall(told):
+        yield from (found, found.rpartition("@")[2])
 
 
 def outlived(connection: Connection, before: str) -> int:
@@ -166,14 +181,13 @@ def _charged(gone: Gone, row: Any) -> str:
 
 
 def remembered(connection: Connection, gone: Gone, now: str) -> int:
-    """The number of tombstones put for all that goes and was not forgotten before."""
+    """The number of tombstones put for all that goes and was not forgotten before; see `tombstones.put`."""
     count = select(func.count()).select_from(tombstone)
     before = connection.execute(count).scalar_one()
     rows = [*_stones(gone.platform, "user", gone.ids, now), *_stones(gone.platform, "name", gone.names, now)]
     rows += [(tombstones.digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
-    for begin in range(0, len(rows), CHUNK):
-        tombstones.put(connection, rows[begin : begin + CHUNK])
-    return int(connection.execute(count).scalar_one() - before)
+    raised = sum(tombstones.put(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK))
+    return raised + int(connection.execute(count).scalar_one() - before)
 
 
 def _stones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:

@@ -1,61 +1,92 @@
 """Texts, links and profiles without the names of the forgotten. Pure.
 
-A name stands in a text as `@name`, or in a link to the platform. Where something could be a name or not, it goes.
+A name stands in a text as `@name`, or in a link to the platform. Where something could be a name or not, it goes; but
+`@bob.example.org` is somebody else than `@bob`.
 """
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from urllib.parse import unquote_plus
 
 import orjson
 
 STANDIN = "@forgotten"  # what stands where a name stood
-NAMED = re.compile("[@\uff20]([A-Za-z0-9_]+)")
+NAMED = re.compile("[@\uff20]([\\w.@-]+)")
+# X's names: other letters may follow without a blank, but for the accented ones, with which X takes it for no name.
+PLAIN = re.compile(r"([A-Za-z0-9_]++)(?![.@]\w|[\u00c0-\u024f])", re.ASCII)
 LINK = re.compile(r"(?<![\w.-])(?:https?://)?(?:\w+\.)?(?:twitter|x)\.com/[^\s\"'<>]*[^\s\"'<>.,;:!?)]", re.IGNORECASE)
-PLACE = re.compile(r"\.com/(?:#!/)?@?([A-Za-z0-9_]+)", re.IGNORECASE)
-STATUS = re.compile(r"/status(?:es)?/(\d+)", re.IGNORECASE)
+OWNER = re.compile(r"\.com/(?:#!/)?@?(\w+)", re.IGNORECASE)
+WORD = re.compile(r"\w++(?!=)")  # what stands before `=` is the name of a parameter
+WORDS = frozenset({"status", "statuses", "web", "photo", "video", "user"})  # what X's own links say behind the owner
 
 
 def named(texts: Iterable[str]) -> set[str]:
-    """The names that texts speak of, in lower case: `@name`, and the owners of links."""
+    """What could be names in texts, in lower case: `@name`, and the words of links to the platform."""
     found: set[str] = set()
     for text in texts:
         if "@" in text or "\uff20" in text:
-            found.update(name.lower() for name in NAMED.findall(text))
-        if ".com/" in text.lower():
-            found.update(place[1].lower() for link in LINK.findall(text) if (place := PLACE.search(link)))
+            found.update(name.lower() for match in NAMED.finditer(text) for name in _spelled(match[1]))
+        found |= _linked(text)
     return found
 
 
 def linked(texts: Iterable[str]) -> set[str]:
-    """The ids of the posts that links in texts lead to."""
-    return {status[1] for text in texts for link in LINK.findall(text) if (status := STATUS.search(link))}
+    """What could be ids in links to the platform: of posts, of users."""
+    return {word for text in texts for word in _linked(text) if word.isdecimal()}
 
 
-def without_names(text: str, names: Container[str], posts: Container[str] = ()) -> str:
-    """The text with `@forgotten` in the place of names (in lower case), and of links to them or to posts."""
+def without_names(text: str, names: Container[str], ids: Container[str] = ()) -> str:
+    """The text with `@forgotten` in the place of names (in lower case), and of links that hold one or an id.
+
+    Args:
+        text: the text.
+        names: usernames in lower case.
+        ids: of posts and users.
+    """
 
     def link(match: re.Match[str]) -> str:
-        return STANDIN if _leads(match[0], names, posts) else match[0]
+        return STANDIN if _leads(match[0], names, ids) else match[0]
 
     def name(match: re.Match[str]) -> str:
-        return STANDIN if match[1].lower() in names else match[0]
+        gone = next((name for name in _spelled(match[1]) if name.lower() in names), None)
+        return match[0] if gone is None else STANDIN + match[1][len(gone) :]
 
     if ".com/" in text.lower():
         text = LINK.sub(link, text)
     return NAMED.sub(name, text) if "@" in text or "\uff20" in text else text
 
 
-def without_links(listed: str | None, names: Container[str], posts: Container[str] = ()) -> str | None:
-    """A JSON list of links without those that lead to the names or posts; None if none is left."""
+def without_links(listed: str | None, names: Container[str], ids: Container[str] = ()) -> str | None:
+    """A JSON list of links without those that hold a name or an id; None if none is left."""
     if listed is None:
         return None
     links = orjson.loads(listed)
-    kept = [link for link in links if not _leads(str(link), names, posts)]
+    kept = [link for link in links if not _leads(str(link), names, ids)]
     return listed if len(kept) == len(links) else orjson.dumps(kept).decode() if kept else None
 
 
-def _leads(link: str, names: Container[str], posts: Container[str]) -> bool:
-    if not LINK.search(link):
-        return False
-    place, status = PLACE.search(link), STATUS.search(link)
-    return bool(place and place[1].lower() in names) or bool(status and status[1] in posts)
+def _spelled(written: str) -> Iterator[str]:
+    """The names that the letters behind an @ may spell, the whole first; marks at its end are the sentence's."""
+    whole = written.rstrip(".@-")
+    if whole:
+        yield whole
+    if (plain := PLAIN.match(whole)) and plain[1] != whole:
+        yield plain[1]
+
+
+def _linked(text: str) -> set[str]:
+    return set() if ".com/" not in text.lower() else {word for link in LINK.findall(text) for word in _words(link)}
+
+
+def _words(link: str) -> Iterator[str]:
+    """The words of a link in lower case that could be a name or an id: not the host, not X's own words."""
+    plain = unquote_plus(unquote_plus(link))
+    owner = OWNER.search(plain)
+    begin = owner.end() if owner else plain.lower().find(".com/") + len(".com/")
+    if owner:
+        yield owner[1].lower()
+    yield from (word for match in WORD.finditer(plain, begin) if (word := match[0].lower()) not in WORDS)
+
+
+def _leads(link: str, names: Container[str], ids: Container[str]) -> bool:
+    return any(word in names or word in ids for found in LINK.findall(link) for word in _words(found))

@@ -5,7 +5,7 @@ from hashlib import blake2b
 
 from sqlalchemy import Connection, select
 
-from socialcrawl.store.bulk import inserting
+from socialcrawl.store.bulk import inserting, updating
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.tables import tombstone
 
@@ -53,6 +53,14 @@ def reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str
     return {key: why[hashed] for key, hashed in by_key.items() if hashed in why}
 
 
-def put(connection: Connection, rows: Sequence[tuple[str, str, str, str]]) -> None:
-    """Tombstones (digest, kind, why, at) kept for ever; one that is there stays as it was."""
+def put(connection: Connection, rows: Sequence[tuple[str, str, str, str]]) -> int:
+    """The number of tombstones that say more than before; all of (digest, kind, why, at) are kept for ever.
+
+    One that is there stays as it was. But what only became too old and now is to be forgotten is forgotten from now on.
+    """
+    forgotten = {row[0]: row for row in rows if row[2] != AGED}
+    aged = select(tombstone.c.digest).where(tombstone.c.why == AGED)
+    raised = [row.digest for row in keyed(connection, aged, tombstone.c.digest, list(forgotten))]
+    updating(connection, tombstone, ("why", "at"), "digest").run([(*forgotten[key][2:], key) for key in raised])
     inserting(connection, tombstone, COLUMNS, "ignore").run(rows)
+    return len(raised)

@@ -39,7 +39,13 @@ SOME = 2_000  # rows that are read, worked on and written together
 READ = ("ok", "missing")  # kinds of requests that the platform answered
 
 _metadata = MetaData()
-posts = Table("export_post", _metadata, Column("id", Text, primary_key=True), prefixes=["temporary"])
+posts = Table(
+    "export_post",
+    _metadata,
+    Column("id", Text, primary_key=True),
+    Column("asked", Integer, nullable=False),
+    prefixes=["temporary"],
+)
 places = Table(
     "export_place",
     _metadata,
@@ -56,12 +62,12 @@ accounts = Table(
 )
 
 IMPORTED = """
-insert into export_post select p.id from post p join pick k on k.node = p.author
+insert into export_post select p.id, 0 from post p join pick k on k.node = p.author
 where k.campaign = :campaign and k.act = 'import' on conflict do nothing
 """
-HITS = "insert into export_post select post from hit where campaign = :campaign on conflict do nothing"
+HITS = "insert into export_post select post, 0 from hit where campaign = :campaign on conflict do nothing"
 GONE = "delete from export_post where not exists (select 1 from post where post.id = export_post.id)"
-EVERY_POST = "insert into export_post select id from post"
+EVERY_POST = "insert into export_post select id, 0 from post where true on conflict do nothing"
 EVERYONE = "insert into export_account select node from account where forgotten_at is null"
 PEOPLE = """
 insert into export_account select a.node from account a where a.forgotten_at is null and a.node in (
@@ -76,8 +82,9 @@ insert into export_account select a.node from account a where a.forgotten_at is 
 class Choice:
     """What is exported: (id, name) of campaigns, oldest first; `whole`: everything there is in the database.
 
-    `reader` is a connection in a transaction that stands still. Its temporary tables `posts`, `accounts` and `places`
-    (of each mention in its post, from 0, where the ledger knows it) hold what was chosen.
+    `reader` is a connection in a transaction that stands still. Its temporary tables `posts` (`asked`: 1 for those that
+    a request brought, by the ledger, else 0), `accounts` and `places` (of each mention in its post, from 0, where the
+    ledger knows it) hold what was chosen.
     """
 
     reader: Connection
@@ -151,10 +158,12 @@ def _campaigns(connection: Connection, name: str | None, *, whole: bool) -> list
     known = campaigns(connection)
     if whole:
         return known
+    if not known and name is None:
+        raise StoreError("There is no campaign in this database yet: --all exports everything that is in it.")
     chosen = [pair for pair in known if name is None or pair[1] == name]
     if not chosen:
         names = ", ".join(pair[1] for pair in known) or "none yet"
-        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
+        raise StoreError(f"There is no campaign {name!r} in this database; there are: {names}.")
     return chosen[-1:]
 
 
@@ -162,8 +171,8 @@ def _fill(choice: Choice) -> None:
     run = choice.reader.execute
     _read(choice)
     if choice.whole:
-        run(text("delete from export_post"))
         run(text(EVERY_POST))
+        run(text(GONE))
         run(text(EVERYONE))
     else:
         (number,) = choice.numbers
@@ -178,10 +187,10 @@ def _fill(choice: Choice) -> None:
 
 def _read(choice: Choice) -> None:
     """The posts of all pages that were read, with the order in which each names people."""
-    keep = inserting(choice.reader, posts, ("id",), "ignore")
+    keep = inserting(choice.reader, posts, ("id", "asked"), "ignore")
     place = inserting(choice.reader, places, ("post", "node", "position"), "ignore")
     for chunk in pages(choice):
-        keep.run([(key,) for _, ids, _ in chunk for key in ids])
+        keep.run([(key, 1) for _, ids, _ in chunk for key in ids])
         place.run([found for _, ids, nodes in chunk for found in _places(ids, nodes)])
 
 

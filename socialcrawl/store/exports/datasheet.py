@@ -11,11 +11,11 @@ FORMAT = "socialcrawl export"  # by which a folder is known as an export of ours
 SHOWN = 50  # seeds that the page names; all are in the JSON
 
 COMPOSITION = """\
-An instance is a post as the platform showed it to an API token at `fetched_at`; counts of likes and the like are those
-of `metrics_at`. Accounts are described as of `profile_at`. It is no random sample: a focused crawl asks those accounts
-first that its estimator expects to say most about the topic, and its choice depends on the seeds. Shares and averages
-over these posts say nothing about the platform as a whole. An account that was never asked is here only as far as
-others mention it or a search found it."""
+An instance is a post as the platform showed it to an API token at `fetched_at`, if a request brought it; counts of
+likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is no random sample: a
+focused crawl asks those accounts first that its estimator expects to say most about the topic, and its choice depends
+on the seeds. Shares and averages over these posts say nothing about the platform as a whole. An account that was never
+asked is here only as far as others mention it or a search found it."""
 TERMS = """\
 The texts belong to their authors, and the platform's terms bind whoever receives them. Under X's developer agreement
 and policy, others may be given the ids of posts and users (`--format ids`), from which they fetch what is still public;
@@ -44,6 +44,7 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Composition", "", COMPOSITION, "")
     yield f"- {posts['posts']:,} posts of {posts['authors']:,} authors, written {_span(posts['first'], posts['last'])}"
     yield f"- collected {_span(posts['fetched_first'], posts['fetched_last'])}"
+    yield from _unasked(posts)
     if sheet["pseudonymised"]:
         yield from ("", "## Preprocessing", "", PSEUDONYMS)
     for campaign in sheet["campaigns"]:
@@ -53,6 +54,16 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Files", "", "| file | what | rows | bytes | SHA-256 |", "|---|---|---:|---:|---|")
     for file in sheet["files"]:
         yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
+
+
+def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
+    """Posts that the platform was not asked for."""
+    if posts["unasked"]:
+        yield f"- {posts['unasked']:,} of these posts came by no request that is known here: they were imported from"
+        yield "  files. Who wrote them and when, and when they were fetched, is what the files claim"
+    if posts["unlisted"]:
+        yield f"- {posts['unlisted']:,} requests are of an older program that did not write down which posts came:"
+        yield "  these count as imported too"
 
 
 def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
@@ -70,7 +81,7 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"- seed of all random draws: {found['seed']}"
     yield from (
         "",
-        f"Collection process: requests {_span(found['began'], found['ended'])}, {_dollars(found['dollars'])}",
+        f"Collection process: requests {_span(found['began'], found['ended'])}, {_paid(found)}",
     )
     yield from ("", "| endpoint | outcome | requests | posts |", "|---|---|---:|---:|")
     for row in found["requests"]:
@@ -104,8 +115,10 @@ def _counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in found.items()) or "none"
 
 
-def _dollars(amount: float) -> str:
-    return f"${amount:,.2f} at most by the price table"
+def _paid(found: Mapping[str, Any]) -> str:
+    if found["rehearsal"]:
+        return "asked a server other than the platform's (a mock or a rehearsal); nothing was paid"
+    return f"${found['dollars']:,.2f} at most by the price table"
 
 
 def _code(value: Any) -> str:

@@ -79,7 +79,9 @@ def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> 
         ):
             hiding = None if pseudonyms is None else Hiding(choice, pseudonyms)
             about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted.formats, hiding)}
-            sheet = _sheet(choice, hiding, now) | {"files": [{"name": name, **about[name]} for name in sorted(about)]}
+            sheet = _sheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
+                "files": [{"name": name, **about[name]} for name in sorted(about)]
+            }
             (to / "datasheet.json").write_bytes(orjson.dumps(sheet, option=orjson.OPT_INDENT_2))
             (to / "datasheet.md").write_text(page(sheet), "utf-8")
             return sheet
@@ -146,8 +148,8 @@ def _file(path: Path, about: str, rows: int) -> dict[str, Any]:
     return {"about": about, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}
 
 
-def _sheet(choice: Choice, hiding: Hiding | None, now: float) -> dict[str, Any]:
-    found = facts(choice, hiding)
+def _sheet(choice: Choice, hiding: Hiding | None, now: float, *, ids: bool) -> dict[str, Any]:
+    found = facts(choice, hiding, ids=ids)
     versions = {
         "socialcrawl": __version__,
         "python": platform.python_version(),

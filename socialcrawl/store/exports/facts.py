@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -18,13 +19,18 @@ TOLD = {
     "budget": None,
     "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
 }
+PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock or a rehearsal
+NO_ID = "(no id known)"
 TIMELINE = "/2/users/:id/tweets"
 
 POST_SPAN = """
-select count(*) as posts, count(distinct p.author) as authors, min(p.created_at) as first, max(p.created_at) as last,
+select count(*) as posts, count(*) - coalesce(sum(e.asked), 0) as unasked, count(distinct p.author) as authors,
+  min(p.created_at) as first, max(p.created_at) as last,
   min(p.fetched_at) as fetched_first, max(p.fetched_at) as fetched_last
 from post p join export_post e on e.id = p.id
 """
+# Requests of programs that did not yet write down which posts came.
+UNLISTED = "select count(*) as requests from request where posts > 0 and post_ids is null and kind in ('ok', 'missing')"
 REQUESTS = """
 select endpoint, coalesce(kind, 'lost') as kind, count(*) as requests, coalesce(sum(posts), 0) as posts,
   coalesce(sum(coalesce(cost, most)), 0) as mills
@@ -61,23 +67,26 @@ SCHEMA = "select version_num as version from alembic_version"
 CAMPAIGN = "select name, platform, seed, settings, created_at from campaign where id = :campaign"
 
 
-def facts(choice: Choice, hiding: Hiding | None) -> dict[str, Any]:
+def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[str, Any]:
     """All that is known of what is exported, as values of JSON.
 
     Args:
         choice: what is exported.
         hiding: how people are made unreadable; None: they are named.
+        ids: whether they are called by the platform's ids instead of their names.
     """
     return {
         "schema": choice.rows(SCHEMA)[0].version,
-        "posts": _row(choice.rows(POST_SPAN)[0]),
-        "campaigns": [_campaign(choice, number, hiding) for number in choice.numbers],
+        "posts": _row(choice.rows(POST_SPAN)[0]) | {"unlisted": choice.rows(UNLISTED)[0].requests},
+        "campaigns": [_campaign(choice, number, hiding, ids=ids) for number in choice.numbers],
         "tombstones": _rows(choice.rows(TOMBSTONES)),
     }
 
 
-def _campaign(choice: Choice, number: int, hiding: Hiding | None) -> dict[str, Any]:
+def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> dict[str, Any]:
     (about,) = choice.rows(CAMPAIGN, campaign=number)
+    settings = orjson.loads(about.settings)
+    rehearsal = _elsewhere((settings.get("source") or {}).get("base_url"))
     requests = _rows(choice.rows(REQUESTS, campaign=number))
     mills = sum(row.pop("mills") for row in requests)
     return {
@@ -85,12 +94,13 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None) -> dict[str, A
         "platform": about.platform,
         "seed": about.seed,
         "created_at": about.created_at,
-        "settings": _settings(orjson.loads(about.settings), hiding),
-        "seeds": _seeds(choice, number, hiding),
+        "settings": _settings(settings, hiding),
+        "seeds": _seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
         **_row(choice.rows(SPAN, campaign=number)[0]),
         "requests": requests,
-        "dollars": mills / MILLS_PER_DOLLAR,
+        "rehearsal": rehearsal,
+        "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
         "epochs": _rows(choice.rows(EPOCHS, campaign=number)),
         "gaps": _gaps(choice, number, requests),
     }
@@ -122,8 +132,15 @@ def _settings(given: dict[str, Any], hiding: Hiding | None) -> dict[str, Any]:
     return told
 
 
-def _seeds(choice: Choice, number: int, hiding: Hiding | None) -> list[str]:
+def _elsewhere(base_url: str | None) -> bool:
+    """Whether a campaign asked another server than the platform's; None is the platform's."""
+    return base_url is not None and (urlsplit(base_url).hostname or "") not in PLATFORMS
+
+
+def _seeds(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> list[str]:
     people = [Person(row.platform_id, row.username) for row in choice.rows(SEEDS, campaign=number)]
+    if ids:
+        return list(dict.fromkeys(person.id or NO_ID for person in people))
     shown = (person.shown if hiding is None else hiding.pseudonyms.person(person) for person in people)
     return [name for name in dict.fromkeys(shown) if name is not None]
 

@@ -114,6 +114,10 @@ class Notes:
         self._node.run([(node, place) for place, _, node in nodes])
         self._no_post.run([(None, key) for _, key, _ in nodes])
 
+    def unnamed(self, keys: Sequence[str]) -> None:
+        """Store of posts, by their ids, that it is not known whom they answer."""
+        self._no_post.run([(None, key) for key in keys])
+
     def answered(self) -> None:
         """Turn everybody who is answered into one who is mentioned, where he was not."""
         to = select(replies.c.post, replies.c.node).where(replies.c.node.is_not(None)).distinct().subquery()

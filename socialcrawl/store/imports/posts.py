@@ -110,6 +110,7 @@ class Intake:
         kept = [(place, key, Who(None, name)) for place, key, name in answered if name not in gone]
         numbers = self._nodes.number([who for _, _, who in kept], self.now)
         self.notes.named([(place, key, numbers[who]) for place, key, who in kept])
+        self.notes.unnamed([key for _, key, name in answered if name in gone])
 
     def _keep(self, found: Found) -> None:
         page = found.page

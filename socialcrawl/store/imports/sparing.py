@@ -1,24 +1,26 @@
 """What was found in a file, without what was forgotten: the rules are those of a page of the platform. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from socialcrawl.model import Mention, Page
+from socialcrawl.model import Mention, Page, Who
 from socialcrawl.store.erasure.pages import Barred, without
 from socialcrawl.store.imports.found import Found
 
 
 def shown(found: Found) -> Page:
     """The page with everybody of whom the file speaks, so that all of them are looked up among the forgotten."""
-    return replace(found.page, answered=[*found.named, *found.authors.values()])
+    answered = [Who(None, to) for _, to in found.replies]
+    return replace(found.page, missing=[(who, "") for who in (*found.named, *found.authors.values(), *answered)])
 
 
 def spared(found: Found, gone: Barred) -> Found:
-    """The same without forgotten posts, authors, mentions and profiles."""
+    """The same without forgotten posts, authors, mentions and profiles, nor the names of those who are answered."""
     if not gone:
         return found
+    lost = {place for place, to in found.replies if to in gone.posts or to.lower() in gone.names}
     left = [place for place in range(len(found.page.posts)) if not gone.who(found.author(place))]
-    page = without(_some(found.page, left), gone)
+    page = without(_some(_unanswered(found.page, lost), left), gone)
     kept = iter(page.posts)
     following = next(kept, None)
     places: list[int] = []  # of the posts that are left, in the file; `without` keeps their order
@@ -32,8 +34,16 @@ def spared(found: Found, gone: Barred) -> Found:
         page=page,
         times=[found.times[place] for place in places] if found.times else (),
         named=[who for who in found.named if not gone.who(who)],
-        replies=[(new[place], to) for place, to in found.replies if place in new and to not in gone.posts],
+        replies=[(new[place], to) for place, to in found.replies if place in new and place not in lost],
     )
+
+
+def _unanswered(page: Page, places: Container[int]) -> Page:
+    """The page, in which the posts at some places do not say whom they answer."""
+    silent = [
+        row._replace(reply_to=None, original=None) if place in places else row for place, row in enumerate(page.posts)
+    ]
+    return replace(page, posts=silent)
 
 
 def _some(page: Page, places: Sequence[int]) -> Page:

@@ -1,0 +1,83 @@
+"""`socialcrawl forget` and `retain` as people type them."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import typer
+from erasing import crawled, replayed, stored
+from storing import a_place, rows
+from tiny import close
+from typer.testing import CliRunner
+
+from socialcrawl.apps.cli_forget import forget, retain
+from socialcrawl.apps.erasing import days
+from socialcrawl.errors import SettingsError, StoreError
+
+
+def command(*words):
+    app = typer.Typer()
+    app.command()(forget)
+    app.command()(retain)
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path):
+    with a_place("sqlite") as place:
+        store, _ = crawled(place)
+        close(store)
+        dry = command("forget", "--db", place, "--user", "1003", "--user", "@nobody_here", "--dry-run")
+        assert "would be forgotten" in dry.stdout
+        assert "1  accounts emptied" in dry.stdout
+        assert "@nobody_here" in dry.stdout
+        with pytest.raises(SettingsError, match="--yes"):
+            command("forget", "--db", place, "--user", "1003")
+        done = command("forget", "--db", place, "--user", "1003", "--yes", "--json")
+        told = json.loads(done.stdout)
+        assert told["rows"]["account"] == 1
+        assert told["not_held"] == []
+        again = command("forget", "--db", place, "--user", "1003", "--yes")
+        assert "nothing of it here" in again.stdout
+        assert "forgotten before: user:1003" in again.stdout
+        with pytest.raises(SettingsError, match="--yes"):
+            command("retain", "90d", "--db", place)
+        would = json.loads(command("retain", "90d", "--db", place, "--json", "--dry-run").stdout)
+        old = json.loads(command("retain", "90d", "--db", place, "--json", "--yes").stdout)
+        assert would["rows"] == old["rows"]
+        store = stored(place)
+        assert old["rows"]["post"] > 20
+        assert rows(store, "select count(*) from post") == [(0,)]
+        chosen, kept = replayed(store, 99)
+        assert chosen == kept == []
+        close(store)
+    with pytest.raises(StoreError, match="no database"):
+        command("retain", "90d", "--db", tmp_path / "none.db")
+
+
+def test_what_became_too_old_goes_when_somebody_says_so(monkeypatch):
+    monkeypatch.setattr("socialcrawl.apps.erasing.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    app = typer.Typer()
+    app.command()(retain)
+    with a_place("sqlite") as place:
+        store, _ = crawled(place)
+        (count,) = rows(store, "select count(*) from post")[0]
+        for answer, left in (("n", count), ("y", 0)):
+            done = CliRunner().invoke(app, ["90d", "--db", str(place)], input=f"{answer}\n")
+            assert f"{count}  posts removed" in done.stdout
+            assert "This cannot be undone" in done.stdout
+            assert rows(store, "select count(*) from post") == [(left,)]
+        close(store)
+
+
+@pytest.mark.parametrize(("text", "length"), [("90d", 90), ("12w", 84), ("2y", 730), (" 1 D", 1)])
+def test_spans_are_days_weeks_and_years(text, length):
+    assert days(text) == length * 86_400.0
+
+
+@pytest.mark.parametrize("text", ["", "90", "d", "-3d", "3h", "1.5d", "999999d", "0d", "00w"])
+def test_other_spans_are_refused(text):
+    with pytest.raises(SettingsError, match="write 90d"):
+        days(text)
