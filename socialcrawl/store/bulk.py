@@ -73,7 +73,7 @@ class _Json:
     """A statement that takes all its rows as one JSON value; of rows with one key the last counts."""
 
     def __init__(self, connection: Connection, statement: UpdateBase, names: Sequence[str], key: int | None) -> None:
-        self.connection, self.names, self.key = connection, tuple(names), key
+        self.connection, self.names, self.key = connection, [_short(place) for place in range(len(names))], key
         self.sql = str(statement.compile(dialect=connection.dialect))
 
     def run(self, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -98,7 +98,7 @@ def inserting(
     """
     if connection.dialect.name == "postgresql":
         rows = _rows(table, names)
-        given = select(*(rows.c[name] for name in names))
+        given = select(*(rows.c[_short(place)] for place in range(len(names))))
         statement = postgresql.insert(table).from_select(list(names), given)
         place = list(names).index(key) if key is not None else None
         return _Json(connection, _settled(statement, table, conflict, key), names, place)
@@ -110,7 +110,8 @@ def updating(connection: Connection, table: Table, names: Sequence[str], key: st
     """An UPDATE of the named columns of the row whose column `key` is given last."""
     if connection.dialect.name == "postgresql":
         rows = _rows(table, (*names, key))
-        statement = update(table).values({name: rows.c[name] for name in names}).where(table.c[key] == rows.c[key])
+        values = {name: rows.c[_short(place)] for place, name in enumerate(names)}
+        statement = update(table).values(values).where(table.c[key] == rows.c[_short(len(names))])
         return _Json(connection, statement, (*names, key), len(names))
     return renewing(connection, table, names, key)
 
@@ -158,9 +159,14 @@ def each(connection: Connection, name: str) -> FromClause:
 
 
 def _rows(table: Table, names: Sequence[str]) -> Any:
-    columns = [column(name, table.c[name].type) for name in names]
+    columns = [column(_short(place), table.c[name].type) for place, name in enumerate(names)]
     given = func.json_to_recordset(cast(bindparam("rows", type_=Text), JSON))
     return given.table_valued(*columns, name="given").render_derived(with_types=True)
+
+
+def _short(place: int) -> str:
+    """The name of a column in the JSON of a row: it stands there once a row."""
+    return f"c{place}"
 
 
 def _settled(statement: Any, table: Table, conflict: Conflict, key: str | None) -> UpdateBase:
