@@ -125,8 +125,9 @@ class Collect(Folding):
             self.resting[node] = n + REST
 
     def _wake(self) -> None:
-        for node in self._woken(self.picks).values():
-            self.graph.set_open(node, is_open=True)
+        if self.resting:  # seldom, and this is done after every pick
+            for node in self._woken(self.picks).values():
+                self.graph.set_open(node, is_open=True)
 
     def _exhausted(self) -> Stop:
         if self.seeds.unread and not self.imported:
