@@ -21,7 +21,7 @@ FLOORS = [
     {"lab", "mock", "imports", "explain", "settings", "policies", "plan", "access", "tokens", "words", "clock"},
     {"collect", "sources"},
     {"importance", "graph", "links", "relevance", "limits", "store"},
-    {"run", "protocols", "draws", "resources", "loopback", "secret"},
+    {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "secret"},
     {"model", "errors", "__init__"},
 ]
 HOMES = {

@@ -15,7 +15,7 @@ from socialcrawl.model import iso
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings, read
 from socialcrawl.store.address import Where
-from socialcrawl.store.database import Opened, connect
+from socialcrawl.store.database import opened
 from socialcrawl.store.imports.found import Found
 
 KINDS = ("posts", "seeds", "history")
@@ -48,7 +48,7 @@ def bring(wanted: Wanted) -> None:
         _seeds(wanted, settings, files)
         return
     place = _place(wanted, settings)
-    with _opened(place) as connection:
+    with opened(place) as connection:
         now = SystemClock().now()
         if wanted.kind == "history" and settings is not None:
             brought = as_history(files, connection, settings, now)
@@ -100,7 +100,7 @@ def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Fo
     from socialcrawl.store.erasure.pages import Barring  # noqa: PLC0415
     from socialcrawl.store.imports.sparing import shown, spared  # noqa: PLC0415
 
-    with _opened(place) as connection:
+    with opened(place) as connection:
         barring, now = Barring(connection, "x"), iso(SystemClock().now())
 
         def spare(found: Found) -> Found:
@@ -115,16 +115,6 @@ def _place(wanted: Wanted, settings: Settings | None) -> Where:
         return settings.database
     stores = wanted.kind != "seeds"
     return database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
-
-
-@contextmanager
-def _opened(place: Where) -> Iterator[Opened]:
-    connection = connect(place)
-    try:
-        yield connection
-    finally:
-        connection.close()
-        connection.engine.dispose()
 
 
 def _watch() -> Callable[[str, int], None]:

@@ -21,7 +21,7 @@ from socialcrawl.plan import usernames_in
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import CrawlSection, Settings, checked
 from socialcrawl.store.address import Where
-from socialcrawl.store.database import connect
+from socialcrawl.store.database import opened
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.summary import campaigns
 
@@ -132,13 +132,10 @@ def _begin_anew(database: Path) -> None:
 
 def _campaigns_in(database: Path) -> list[str]:
     try:
-        connection = connect(database, create=False)
+        with opened(database, create=False) as connection:
+            return [name for _, name in campaigns(connection)]
     except StoreError as error:
         raise SettingsError(f"{database} is not the database of a demo: name another with --db.") from error
-    names = [name for _, name in campaigns(connection)]
-    connection.close()
-    connection.engine.dispose()
-    return names
 
 
 def _options(wanted: Demo, count: Path) -> list[str]:

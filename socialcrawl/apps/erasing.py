@@ -13,7 +13,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
 from socialcrawl.store.address import Where
-from socialcrawl.store.database import connect
+from socialcrawl.store.database import opened
 from socialcrawl.store.erasure import forgetting, quiet
 from socialcrawl.store.erasure.forgetting import Report
 from socialcrawl.store.erasure.orders import Order
@@ -86,14 +86,10 @@ def retain(where: Where, kept: float, manner: Manner) -> None:
 
 
 def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str) -> None:
-    connection = connect(where, create=False, durable=True)
-    try:
+    with opened(where, create=False, durable=True) as connection:
         if not (manner.dry or manner.yes):
             _agreed(quiet.erase(connection, work, dry=True), more, manner)
         report = quiet.erase(connection, work, dry=manner.dry)
-    finally:
-        connection.close()
-        connection.engine.dispose()
     _tell(report, more, manner)
 
 

@@ -107,19 +107,14 @@ def _serve(shown: Any, port: int) -> None:
 
 def _up_to_date(where: Path) -> None:
     """Bring the database to the newest schema, so that it has the views."""
-    from socialcrawl.store.database import connect  # noqa: PLC0415
-    from socialcrawl.store.health import CURRENT, looked_at, schema  # noqa: PLC0415
+    from socialcrawl.store.health import readable  # noqa: PLC0415
 
     if not where.exists():
         raise StoreError(f"There is no database {where}: run a campaign first, or name one with --db.")
     if ODD & set(str(where.resolve())):
         raise SettingsError(f"Datasette cannot open {where}, for its ?, # or %: copy the database to another name.")
-    with looked_at(where) as connection:
-        current = schema(connection) == CURRENT
-    if not current:
-        connection = connect(where, create=False)
-        connection.close()
-        connection.engine.dispose()
+    with readable(where):
+        pass
 
 
 def _tidied(where: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 from socialcrawl.apps.query import database
 from socialcrawl.errors import SettingsError
 from socialcrawl.secret import conceal
-from socialcrawl.store.database import connect
+from socialcrawl.store.database import opened
 from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.store.exports.place import check
 
@@ -44,12 +44,8 @@ def key_of(variable: str, file: Path | None) -> bytes:
 def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool) -> None:
     """Export what is wanted, and say what was written."""
     check(folder.resolve(), force=wanted.force)  # before a database is looked for
-    connection = connect(database(place), create=False)
-    try:
+    with opened(database(place), create=False) as connection:
         sheet = export(connection, folder, wanted, time.time())
-    finally:
-        connection.close()
-        connection.engine.dispose()
     if as_json:
         sys.stdout.write(orjson.dumps(sheet).decode() + "\n")
         return

@@ -1,11 +1,10 @@
 """A crawl replayed on a known graph: by the loop, the crawl and the estimators that run live."""
 
-import gc
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from socialcrawl.collect.estimators.named import begins, check
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import strategy
 from socialcrawl.errors import SettingsError
+from socialcrawl.garbage import uncollected
 from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.lab.oracle import Oracle
 from socialcrawl.model import Node
@@ -88,7 +88,7 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
     crawl = Collect(line, estimator(graph, setup), setup.budget, strategy=choice)
     crawl.graph.reserve(graph.size)
     tape = Tape()
-    with _collector_at_rest():
+    with uncollected():
         run(parts(crawl, Known(graph), tape), size=setup.refresh_rate)
     values = np.array(tape.values[len(seeds) :], np.float64)
     return Replay(
@@ -112,18 +112,6 @@ def peak_rss_mb() -> float:
         return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """No garbage collection: a crawl makes no circles, and its history would be walked through again and again."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
 
 
 def estimator(graph: KnownGraph, setup: Setup) -> Estimator:

@@ -61,6 +61,17 @@ def connect(where: Where, *, create: bool = True, durable: bool = False) -> Conn
     return connection
 
 
+@contextmanager
+def opened(where: Where, *, create: bool = True, durable: bool = False) -> Iterator[Connection]:
+    """A connection as of `connect` for the length of a block; it is let go at the end."""
+    connection = connect(where, create=create, durable=durable)
+    try:
+        yield connection
+    finally:
+        connection.close()
+        connection.engine.dispose()
+
+
 def engine(where: Where, *, durable: bool = False) -> Engine:
     """An SQLAlchemy engine on a database. Its transactions are those of one writer: the others wait for their turn.
 

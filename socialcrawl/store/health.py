@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import Where
-from socialcrawl.store.database import alembic_config, connect, on_server
+from socialcrawl.store.database import alembic_config, on_server, opened
 from socialcrawl.store.trouble import told
 
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
@@ -44,12 +44,11 @@ def readable(where: Where) -> Iterator[Connection]:
     if missing(where):
         raise StoreError(f"There is no database {where}: run a campaign first, or name another with --db.")
     with looked_at(where) as connection:
-        if usable(connection, where) and schema(connection) == CURRENT:
+        if _ours(schema(connection), where) == CURRENT:
             yield connection
             return
-    upgraded = connect(where, create=False)
-    upgraded.close()
-    upgraded.engine.dispose()
+    with opened(where, create=False):
+        pass
     with looked_at(where) as connection:
         yield connection
 
@@ -79,7 +78,10 @@ def usable(connection: Connection, where: Where) -> bool:
     Raises:
         StoreError: the database is another program's, or a newer socialcrawl's.
     """
-    state = schema(connection)
+    return _ours(schema(connection), where) != EMPTY
+
+
+def _ours(state: str, where: Where) -> str:
     if state == FOREIGN:
         raise StoreError(f"{where} belongs to another program: name another database. Nothing was changed.")
     if state == NEWER:
@@ -87,7 +89,7 @@ def usable(connection: Connection, where: Where) -> bool:
             f"{where} has a schema that is newer than this socialcrawl: install the newer version, or name another "
             "database. Nothing was changed."
         )
-    return state != EMPTY
+    return state
 
 
 def wanting(connection: Connection) -> list[str]:

@@ -4,9 +4,8 @@ A million picks with ten million links are read at some microsecond a row: rows 
 plain tuples, and become arrays before the next ones are asked for.
 """
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -16,6 +15,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, select
 
+from socialcrawl.garbage import uncollected
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Outcome, unix
 from socialcrawl.protocols import Batch, Columns
@@ -64,7 +64,7 @@ class Finished:
         both = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
         after = select(*wanted).join_from(outcome, pick, both)
         after = after.where(outcome.c.campaign == self.campaign, outcome.c.n > last)
-        with _uncollected(), driven(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
+        with uncollected(), driven(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
@@ -92,18 +92,6 @@ def _columns(rows: list[tuple[Any, ...]], links: Links, *, features: bool, rest:
     )
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage collection: among a hundred thousand rows there is no circle to be found."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
-
-
 def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """All but the last batch, which may have more picks."""
     end = len(rows)
@@ -116,7 +104,7 @@ def _features(texts: Sequence[str | None]) -> NDArray[np.float64]:
     """The features as picked, from the JSON of table `pick`, a row a pick; NaN where there are none."""
     x = np.full((len(texts), len(COLUMNS)), np.nan)
     places = np.array([i for i, text in enumerate(texts) if text], np.int64)
-    with _uncollected():
+    with uncollected():
         lines = map(itemgetter(*COLUMNS), orjson.loads("[" + ",".join(filter(None, texts)) + "]"))
         numbers = np.fromiter(chain.from_iterable(lines), np.float64, len(places) * len(COLUMNS))
     numbers[np.isnan(numbers)] = np.inf  # JSON has no infinity, numpy reads null as NaN

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.folders import put
 from socialcrawl.lab.graphs.checks import checked
 from socialcrawl.sources.known import KnownGraph
 
@@ -67,7 +68,7 @@ def write(graph: KnownGraph, folder: Path | str) -> None:
     try:
         part.mkdir()
         _fill(part, graph)
-        _put(part, folder)
+        put(part, folder)
     except OSError as error:
         raise SettingsError(f"{folder} cannot be written: {error}. Free space or give another place.") from error
     finally:
@@ -215,22 +216,6 @@ def _fill(folder: Path, graph: KnownGraph) -> None:
         _write_names(folder / NAMES, graph.names)
     marker = {"version": VERSION, "nodes": graph.size, "links": graph.links, "names": graph.names is not None}
     (folder / MARKER).write_text(json.dumps(marker) + "\n", encoding="utf-8")
-
-
-def _put(part: Path, folder: Path) -> None:
-    """Rename `part` to `folder`; what was there goes when the new one stands, or comes back."""
-    if not folder.exists():
-        part.rename(folder)
-        return
-    old = part.with_suffix(".old")
-    shutil.rmtree(old, ignore_errors=True)
-    folder.rename(old)
-    try:
-        part.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write_names(path: Path, names: Sequence[str]) -> None:

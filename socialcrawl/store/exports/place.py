@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.folders import put
 from socialcrawl.store.exports.datasheet import FORMAT
 
 SHEETS = ("datasheet.json", "datasheet.md")
@@ -32,7 +33,7 @@ def beside(folder: Path, *, force: bool = False) -> Iterator[Path]:
         made.chmod(0o755)
         try:
             yield made
-            _swap(made, folder)
+            put(made, folder)
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
@@ -75,17 +76,3 @@ def files_of(folder: Path) -> set[str] | None:
         return {*SHEETS, *(file["name"] for file in sheet["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _swap(made: Path, folder: Path) -> None:
-    if not folder.exists():
-        made.rename(folder)
-        return
-    old = made.with_suffix(".old")
-    folder.rename(old)
-    try:
-        made.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
