@@ -40,8 +40,10 @@ campaign = Table(
     Column("platform", String(16), nullable=False, comment="x"),
     Column("seed", Count, nullable=False, comment="seed of all random draws"),
     Column("settings", Text, nullable=False, comment="JSON of the settings when the campaign began, without secrets"),
-    Column("identity", Text, nullable=False, comment="JSON of the settings that its history rests on"),
+    Column("identity", Text, nullable=False, comment="JSON of the settings that its history rests on, as they are now"),
     Column("created_at", Text, nullable=False, comment="when the campaign first ran"),
+    Column("refresh_rate", Count, comment="r as it was chosen, where the campaign file says auto; NULL: it does not"),
+    Column("paused_at", Text, comment="when somebody paused it; NULL: a daemon may run it"),
     comment="one row a campaign",
 )
 
@@ -228,7 +230,9 @@ epoch = Table(
     Column("number", Count, primary_key=True, comment="0, 1, 2, ..."),
     Column("first", Count, nullable=False, comment="pick.n with which it begins"),
     Column("began_at", Text, nullable=False, comment="when it began"),
-    Column("why", Text, nullable=False, comment="begun, or what changed the history: forget, retain"),
+    Column(
+        "why", Text, nullable=False, comment="begun, or what changed: topic, seeds, crawl, accounts, forget, retain"
+    ),
     comment="spans of a campaign in which its topic and its history did not change",
     sqlite_with_rowid=False,
 )
@@ -252,4 +256,56 @@ response = Table(
     Column("headers", Text, nullable=False, comment="JSON list of [name, value]: the headers of the answer"),
     Column("body", LargeBinary, nullable=False, comment="the answer's bytes, compressed with zlib"),
     comment="the platform's answers as they came, kept on request",
+)
+
+version = Table(
+    "version",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("number", Count, primary_key=True, comment="0 as it was begun, 1, 2, ..."),
+    Column("at", Text, nullable=False, comment="when it came into force"),
+    Column("first", Count, nullable=False, comment="pick.n from which on it is in force"),
+    Column("settings", Text, nullable=False, comment="JSON of the settings, without secrets"),
+    Column("changed", Text, nullable=False, comment="JSON list of the settings that changed, as topic.keywords"),
+    comment="the settings of a campaign, each time they changed",
+    sqlite_with_rowid=False,
+)
+
+shadow = Table(
+    "shadow",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("n", Count, primary_key=True, comment="pick.n"),
+    Column("estimator", Text, primary_key=True, comment="an estimator that looked on, by its name"),
+    Column("score", Float, nullable=False, comment="what it thought of the account when that was picked"),
+    comment="what estimators that did not steer thought of the picks",
+    sqlite_with_rowid=False,
+)
+
+daemon = Table(
+    "daemon",
+    metadata,
+    Column("id", Text, primary_key=True, comment="host, process id and start: one run of a daemon"),
+    Column("host", Text, nullable=False, comment="the machine it runs on"),
+    Column("pid", Count, nullable=False, comment="its process id there"),
+    Column("began_at", Text, nullable=False, comment="when it began"),
+    Column("beat_at", Text, nullable=False, comment="when it was last heard of"),
+    Column("stop_at", Text, comment="when somebody asked it to stop; NULL: nobody did"),
+    Column("ended_at", Text, comment="when it left; NULL: it runs, or was killed"),
+    comment="the daemons that ran campaigns of this database",
+)
+
+lease = Table(
+    "lease",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, autoincrement=False, comment="campaign.id"),
+    Column("daemon", ForeignKey("daemon.id"), nullable=False, comment="daemon.id of who has it, or had it last"),
+    Column("taken_at", Text, nullable=False, comment="when it was taken"),
+    Column("beat_at", Text, nullable=False, comment="when its holder last said that it has it"),
+    Column("released_at", Text, comment="when it was let go; NULL: it is held, or its holder was killed"),
+    Column("state", String(16), nullable=False, comment="running, waiting, resting, paused, done, stopped or stalled"),
+    Column("why", Text, nullable=False, comment="what it waits for, or why it ended"),
+    Column("until", Text, comment="when it goes on by itself; NULL: it runs, or nobody can say"),
+    Column("moved_at", Text, comment="when the last reply or step of it came"),
+    comment="which daemon runs which campaign, and how that goes",
 )

@@ -1,0 +1,82 @@
+"""How the campaigns of a daemon stand: values that logs, metrics, the health page and other terminals are told."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+RUNNING, WAITING, RESTING, PAUSED, DONE = "running", "waiting", "resting", "paused", "done"
+STOPPED, BROKEN, ELSEWHERE, STALLED = "stopped", "broken", "elsewhere", "stalled"
+STATES = {
+    RUNNING: "a turn is under way",
+    WAITING: "a window, a pause after a failure or its share of a token is waited for",
+    RESTING: "its schedule says when it goes on",
+    PAUSED: "a person paused it",
+    DONE: "it has asked all that it was to ask",
+    STOPPED: "a budget, a cap or a failure stopped it",
+    BROKEN: "its file, a token, the database or the disk cannot be used; it is tried again",
+    ELSEWHERE: "another process runs it",
+    STALLED: "it should have moved, and did not",
+}
+"""What each state of a campaign means."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowUse:
+    """One window of a token on an endpoint: `used` of `k` requests; `ends` (Unix seconds) where one is open."""
+
+    credential: str
+    endpoint: str
+    used: int
+    k: int
+    ends: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A campaign in numbers.
+
+    Attributes:
+        steps: accounts asked after the seeds.
+        relevance: the sum of beta over them.
+        known, frontier: accounts of its graph, and those of them that could be asked.
+        requests: how many, since the daemon began, by (endpoint, kind of reply, HTTP status; 0 without an answer).
+        sent, posts, money: requests, posts and mills of the whole campaign.
+        windows: of its tokens.
+        lag: seconds by which its last turn began late.
+    """
+
+    steps: int = 0
+    relevance: float = 0.0
+    known: int = 0
+    frontier: int = 0
+    requests: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
+    sent: int = 0
+    posts: int = 0
+    money: int = 0
+    windows: Sequence[WindowUse] = ()
+    lag: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one campaign stands.
+
+    Attributes:
+        file: its campaign file.
+        campaign: its name; that of the file while it cannot be read.
+        state: one of STATES.
+        why: a sentence for people: what it waits for, or what happened.
+        since: when it came into this state (Unix seconds).
+        until: when it goes on by itself; None: it runs, or nobody can say.
+        moved: when the last reply or step of it came.
+        figures: None while it was never opened.
+    """
+
+    file: Path
+    campaign: str
+    state: str
+    why: str
+    since: float
+    until: float | None = None
+    moved: float | None = None
+    figures: Figures | None = None
