@@ -76,6 +76,21 @@ class SlidingWindow:
         for sent in tuple(self.received.flying):
             self.received.abandon(sent)
 
+    def insert(self, left: float, at: float) -> None:
+        """Count a request that is told of afterwards: it left at `left`, and was received at `at` at the latest."""
+        self.received.add(at, 1, left)
+
+    def doubt(self) -> None:
+        """Do nothing: what was inserted counts by its time, as all else does."""
+
+    def probe(self) -> None:
+        """Do nothing: every reply tells the same."""
+
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
+        self.closed_until += delta
+        self.received.shift(delta)
+
     def room(self, now: float, until: float) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
         begin = max(now, self.closed_until)

@@ -34,12 +34,20 @@ class Cycle:
         """Posts that may count in the cycle."""
         return self.read + self.reserved
 
-    def refuses(self, posts: int, now: float) -> bool:
-        """Whether a request that may return `posts` posts could pass the cap."""
-        if self.cap is None:
-            return False
-        read = self.read if now < self.next else 0
-        return posts > 0 and read + self.reserved + posts > self.cap
+    def refuses(self, posts: int, now: float, others: int = 0) -> bool:
+        """Whether a request that may return `posts` posts could pass the cap, of which others have used some."""
+        return self.cap is not None and posts > 0 and self.counted(now) + others + posts > self.cap
+
+    def counted(self, now: float) -> int:
+        """Posts that may count in the cycle that `now` falls in."""
+        return (self.read if now < self.next else 0) + self.reserved
+
+    def shift(self, delta: float) -> None:
+        """Note that our clock was set, `delta` seconds ahead.
+
+        The cycle ends by the calendar, and what was read counts until then by both clocks: the later one is right.
+        """
+        self.next += max(0.0, delta)
 
     def reserve(self, posts: int, now: float) -> None:
         """Count a request that leaves at `now` at its most posts."""

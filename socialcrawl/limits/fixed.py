@@ -28,6 +28,7 @@ class FixedWindow(SlidingWindow):
         first: the earliest instant at which the server's window can have begun.
         early, end: the earliest and the latest one at which it can end; from `end` on none is known to be open.
         told: the requests used by the headers' count, and those sent since; None where no headers told.
+        telling: when the request left whose headers told so.
         alone: when the request left that flies alone, while it does.
         sounding: whether the next request flies alone although a window is open.
     """
@@ -38,6 +39,7 @@ class FixedWindow(SlidingWindow):
         self.first, self.early, self.end = -inf, -inf, -inf
         self.span = d  # no request counts for longer
         self.told: int | None = None
+        self.telling = -inf
         self.alone: float | None = None
         self.sounding = False
         self.heard = -inf  # when the last reply came
@@ -104,7 +106,7 @@ class FixedWindow(SlidingWindow):
             rest = None if date is None or not 0.0 <= limit.resets - date <= longest(self.d) else limit.resets - date
         if not alone:
             if spent > 0 and at < self.early:
-                self._tighten(spent, rest, at)
+                self._tighten(spent, rest, sent, at)
             return
         self.alone = None
         if spent < 1 and not counted:
@@ -128,6 +130,32 @@ class FixedWindow(SlidingWindow):
         """Forget what was in flight (a restart): the next request flies alone and its headers tell."""
         super().sound()
         self.alone, self.sounding = None, True
+
+    def insert(self, left: float, at: float) -> None:
+        """Count a request that is told of afterwards, unless the headers were counted later and have it already."""
+        super().insert(left, at)
+        if self.told is not None and at > self.telling:
+            self.told += 1
+
+    def doubt(self) -> None:
+        """Let the next request fly alone; until the next window any d seconds count.
+
+        One that was inserted may have opened the server's window before ours, which then ends before ours.
+        """
+        self.first = self.early = -inf
+        self.probe()
+
+    def probe(self) -> None:
+        """Let the next request fly alone; what is in flight is not forgotten."""
+        self.sounding = True
+        if self.alone not in self.received.flying:
+            self.alone = None
+
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
+        super().shift(delta)
+        self.first, self.early, self.end = self.first + delta, self.early + delta, self.end + delta
+        self.heard, self.telling = self.heard + delta, self.telling + delta
 
     def room(self, now: float, until: float) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
@@ -162,7 +190,7 @@ class FixedWindow(SlidingWindow):
     def _believe(self, spent: int, rest: float | None, sent: float, at: float) -> None:
         """Take in the headers of a reply that flew alone: used by them, and what a dead process may still have sent."""
         if spent > 0:
-            self.told = spent + self.received.since(at + TINY)
+            self.told, self.telling = spent + self.received.since(at + TINY), sent
         if rest is None:
             return
         low, high = sent + rest - ROUNDING, at + rest + ROUNDING  # when the server's window ends
@@ -171,10 +199,10 @@ class FixedWindow(SlidingWindow):
         else:  # only our own requests make it certain how early it can end: a reset may be told too late
             self.early, self.end = min(self.early, high), min(self.end, high)
 
-    def _tighten(self, spent: int, rest: float | None, at: float) -> None:
+    def _tighten(self, spent: int, rest: float | None, sent: float, at: float) -> None:
         """Take in the headers of a reply that was not late, where they make things stricter."""
         if spent > self.used(at):
-            self.told = spent
+            self.told, self.telling = spent, sent
         if rest is not None and at + rest > self.end + ROUNDING:
             self._stretch(rest, at + rest + ROUNDING)
 

@@ -30,9 +30,19 @@ class Lane:
     def __init__(self, credential: str, endpoint: str, rules: Sequence[Rule], offset: Offset) -> None:
         self.credential, self.endpoint, self.offset = credential, endpoint, offset
         self.aligned = any(rule.kind == "aligned" for rule in rules)
+        self.rules = tuple(rules)
+        self.windows: list[Window] = []
+        self.clear()
+
+    @property
+    def main(self) -> Window:
+        """The window that rate-limit headers speak of."""
+        return self.windows[0]
+
+    def clear(self) -> None:
+        """Begin with windows of which nothing is known."""
         self.shut = -inf  # before that instant no request can leave, whatever else happens elsewhere
-        self.windows = [window(rule, offset) for rule in rules]
-        self.main = self.windows[0]
+        self.windows[:] = [window(rule, self.offset) for rule in self.rules]
         self.daily = next((one for one in self.windows[1:] if one.d == DAY), None)
 
     def when(self, now: float) -> float:
@@ -65,14 +75,15 @@ class Lane:
         """Take in the reply to the request that left at `sent`."""
         self.shut = -inf
         said = smallest(reply.limits, daily=False), _believable(smallest(reply.limits, daily=True), reply.date)
-        if said[1] is not None and self.daily is None:
-            self.daily = FixedWindow(said[1].most, DAY, table=inf)
-            self.windows.append(self.daily)
-            for other in self.main.received.flying:
-                self.daily.take(other)
-            self.daily.alone = sent  # its headers are all that is known
+        main, daily = self.windows[0], self.daily
+        if said[1] is not None and daily is None:
+            self.daily = daily = FixedWindow(said[1].most, DAY, table=inf)
+            self.windows.append(daily)
+            for other in main.received.flying:
+                daily.take(other)
+            daily.alone = sent  # its headers are all that is known
         for one in self.windows:
-            limit = said[1] if one is self.daily else said[0] if one is self.main else None
+            limit = said[1] if one is daily else said[0] if one is main else None
             one.learn(limit, reply.date, reply.at, sent=sent, counted=reply.kind in USEFUL)
 
     def close(self, until: float, *, over: bool = False, daily: bool = False) -> None:
@@ -96,15 +107,34 @@ class Lane:
         for one in self.windows:
             one.sound()
 
+    def doubt(self) -> None:
+        """Note that the instants of the past are not to be trusted: what they made certain may be wrong."""
+        self.shut = -inf
+        for one in self.windows:
+            one.doubt()
+
+    def probe(self) -> None:
+        """Let the next request find out how the windows stand; what is in flight is not forgotten."""
+        self.shut = -inf
+        for one in self.windows:
+            one.probe()
+
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
+        self.shut += delta
+        for one in self.windows:
+            one.shift(delta)
+
     def room(self, now: float, until: float) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
         return min(one.room(now, until) for one in self.windows)
 
     def deadline(self, now: float) -> float:
         """When what is left of the main window is lost: 0 where one could begin now, inf where nothing is ever lost."""
-        ends = self.main.ends(now)
+        main = self.windows[0]
+        ends = main.ends(now)
         if ends is None:
-            return 0.0 if isinstance(self.main, FixedWindow) else inf
+            return 0.0 if isinstance(main, FixedWindow) else inf
         return ends
 
     def why(self, now: float) -> str:

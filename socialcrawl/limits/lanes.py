@@ -5,7 +5,7 @@ from math import inf
 
 from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.offset import Offset
-from socialcrawl.limits.policy import Policy
+from socialcrawl.limits.policy import Policy, Rule
 from socialcrawl.model import Credential, Grant, Reply
 
 FAR = 366 * 86_400.0  # seconds: further ahead nothing is foretold
@@ -42,11 +42,14 @@ class Lanes:
         """The lane of one credential; a name that is no longer known counts as an app's (an old ledger names it)."""
         found = self._lanes.get((name, endpoint))
         if found is None:
-            kind = next((credential.kind for credential in self.credentials if credential.name == name), "app")
-            known = self.policy.endpoints[endpoint]
-            rules = known.rules(kind) or known.app or known.user
-            found = self._lanes[name, endpoint] = Lane(name, endpoint, rules, self.offset)
+            found = self._lanes[name, endpoint] = self._made(name, endpoint)
         return found
+
+    def rules(self, name: str, endpoint: str) -> tuple[Rule, ...]:
+        """The rules of the lane of one credential."""
+        kind = next((credential.kind for credential in self.credentials if credential.name == name), "app")
+        known = self.policy.endpoints[endpoint]
+        return known.rules(kind) or known.app or known.user
 
     def first(self, endpoint: str, now: float) -> tuple[float, Lane | None]:
         """When a request to an endpoint can leave at the earliest, and in which lane; None where no lane is left.
@@ -86,6 +89,26 @@ class Lanes:
         for lane in self._lanes.values():
             lane.sound()
 
+    def past(self) -> "Lanes":
+        """The lanes in which a ledger is lived through: these."""
+        return self
+
+    def join(self, past: "Lanes") -> None:
+        """Go on from what a ledger was lived through in."""
+        self.anew()
+
+    def doubt(self) -> None:
+        """Note that the past was dated by a clock that was set since."""
+        self.offset.forget()
+        for lane in self._lanes.values():
+            lane.doubt()
+
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
+        self.offset.shift(delta)
+        for lane in self._lanes.values():
+            lane.shift(delta)
+
     def done(self, endpoint: str, count: int, now: float) -> float | None:
         """When the windows will have let `count` more requests to an endpoint leave; None if never within a year.
 
@@ -107,6 +130,9 @@ class Lanes:
             middle = (low + high) / 2.0
             low, high = (low, middle) if room(middle) >= count else (middle, high)
         return now + high
+
+    def _made(self, name: str, endpoint: str) -> Lane:
+        return Lane(name, endpoint, self.rules(name, endpoint), self.offset)
 
     def _allowed(self, credential: Credential, endpoint: str) -> bool:
         name, kind = credential

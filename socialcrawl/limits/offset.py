@@ -34,6 +34,14 @@ class Offset:
         parted = DRIFT * max(0.0, now - self.at) if self.known else 0.0
         return self.low - parted, self.high + parted
 
+    def shift(self, delta: float) -> None:
+        """Note that our clock was set, `delta` seconds ahead."""
+        self.low, self.high, self.at = self.low - delta, self.high - delta, self.at + delta
+
+    def forget(self) -> None:
+        """Know nothing any more: our clock is not the one that the dates were held against."""
+        self.low, self.high, self.at = -inf, inf, -inf
+
     @property
     def known(self) -> bool:
         """Whether any reply had a date."""

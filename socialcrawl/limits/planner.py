@@ -1,7 +1,10 @@
 """The planner: may this request leave, with which credential, and what does its reply mean for the next ones? Pure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
+from math import inf
+from threading import RLock
 
 from socialcrawl.limits.budget import Budget, Caps
 from socialcrawl.limits.cycle import Cycle, cycle
@@ -10,6 +13,7 @@ from socialcrawl.limits.lanes import Lanes
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.received import LAG
 from socialcrawl.limits.retry import FEW, LONGEST, Backoff
+from socialcrawl.limits.shared import Membership, SharedLanes
 from socialcrawl.limits.window import DAY, longest
 from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
 from socialcrawl.protocols import Ledger, Summed
@@ -26,6 +30,10 @@ class WindowPlanner:
         caps: the budget.
         backoff: when failures are tried again.
         cycle_day: the day of the month on which the billing cycle begins.
+        shared: the campaign's part in windows that other campaigns of this process use too; None: they are its own.
+
+    Raises:
+        SettingsError: another campaign uses one of the tokens by other rules.
     """
 
     def __init__(
@@ -35,17 +43,80 @@ class WindowPlanner:
         caps: Caps,
         backoff: Backoff | None = None,
         cycle_day: int = 1,
+        *,
+        shared: Membership | None = None,
     ) -> None:
-        self.policy = policy
-        self.lanes = Lanes(policy, credentials)
+        self.policy, self.shared = policy, shared
+        self.lanes = Lanes(policy, credentials) if shared is None else SharedLanes(policy, credentials, shared)
         self.budget = Budget(caps)
         self.cycle = Cycle(policy.cap, cycle_day)
         self.backoff = backoff or Backoff()
         self.resting: dict[tuple[int, int], float] = {}  # requests that failed, and when they may leave again
         self.odd = 0  # accounts in a row about which the server did not understand the question
+        self._lock = RLock() if shared is None else shared.lock
+        if shared is not None:
+            shared.enter(self.lanes, self.cycle, self.shift)
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
         """The permission to send, counted; or when to ask again; or why never."""
+        with self._lock:
+            return self._take(request, now)
+
+    def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
+        """Learn from a reply; see `Planner.settle`."""
+        with self._lock:
+            return self._settle(grant, reply, now)
+
+    def abandon(self, grant: Grant) -> None:
+        """See `Planner.abandon`: the server may receive it for a while yet."""
+        with self._lock:
+            self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
+
+    def fold(self, ledger: Ledger, now: float = inf) -> None:
+        """Take and settle every request of the ledger when it was; a request that was never settled stays spent.
+
+        Afterwards every window lets its next request fly alone: what was in flight when the last run ended may have
+        opened the server's window later than we know. Patience with failures is new in every run, and a credential
+        that was set aside may have been mended.
+
+        Args:
+            ledger: all requests.
+            now: what the ledger dates later counts as of now: the clock was set back since.
+        """
+        if self.shared is not None:
+            self.cycle = Cycle(self.cycle.cap, self.cycle.day)
+        lanes = self.lanes
+        self.lanes = lanes.past()
+        try:
+            self._relive(ledger, now)
+        finally:
+            past, self.lanes = self.lanes, lanes
+        with self._lock:
+            lanes.join(past)
+            if self.shared is not None:
+                self.shared.count(self.cycle)
+        self.backoff.anew()
+        self.resting.clear()
+        self.odd = 0
+
+    def done(self, endpoint: str, count: int, now: float) -> float | None:
+        """When `count` more requests to an endpoint will have left; None if never within a year."""
+        with self._lock:
+            return self.lanes.done(endpoint, count, now)
+
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set, with nothing in flight.
+
+        Windows that are shared are moved by `Shared.shift`, which calls this for every campaign.
+        """
+        with self._lock:
+            self.lanes.shift(delta)
+            self.cycle.shift(delta)
+            self.backoff.shift(delta)
+            self.resting = {key: until + delta for key, until in self.resting.items()}
+            self.budget.began = None if self.budget.began is None else self.budget.began + delta
+
+    def _take(self, request: Request, now: float) -> Grant | Wait | Stop:
         if now < self.resting.get(request.key, now):
             return Wait(self.resting[request.key], "it failed, and is tried again after a pause")
         posts = self._posts(request)
@@ -60,8 +131,7 @@ class WindowPlanner:
             return self.budget.late(when) or Wait(when, why)
         return self._count(Grant(request, lane.credential, now))
 
-    def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
-        """Learn from a reply; see `Planner.settle`."""
+    def _settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         self._pay(grant, reply)
         lane = self.lanes.learn(grant, reply)
         self.resting.pop(grant.request.key, None)
@@ -88,17 +158,17 @@ class WindowPlanner:
             return None
         return Stop("failed", reply.why)
 
-    def fold(self, ledger: Ledger) -> None:
-        """Take and settle every request of the ledger when it was; a request that was never settled stays spent.
-
-        Afterwards every window lets its next request fly alone: what was in flight when the last run ended may have
-        opened the server's window later than we know. Patience with failures is new in every run, and a credential
-        that was set aside may have been mended.
-        """
+    def _relive(self, ledger: Ledger, now: float) -> None:
         flying: list[tuple[float, int, Grant, Reply | None]] = []  # a heap by arrival
-        for number, (grant, reply) in enumerate(self._recent(ledger)):
+        ahead = False
+        for number, (told, answer) in enumerate(self._recent(ledger, now)):
+            grant, reply = told, answer
+            if told.at > now or (answer is not None and answer.at > now):
+                ahead = True
+                grant = replace(told, at=min(told.at, now))
+                reply = answer and replace(answer, at=min(answer.at, now))
             while flying and flying[0][0] <= grant.at:
-                self._relive(*heappop(flying)[2:])
+                self._land(*heappop(flying)[2:])
             if grant.request.endpoint not in self.policy.endpoints:  # the policy was another: it was paid all the same
                 self.budget.reserve(grant.request, 0, grant.at)
                 self.budget.settle(grant.request, 0, 0, grant.request.most if reply is None else reply.cost)
@@ -106,20 +176,15 @@ class WindowPlanner:
             self._count(grant)
             heappush(flying, (grant.at + LAG if reply is None else reply.at, number, grant, reply))
         while flying:
-            self._relive(*heappop(flying)[2:])
-        self.lanes.anew()
-        self.backoff.anew()
-        self.resting.clear()
-        self.odd = 0
+            self._land(*heappop(flying)[2:])
+        if ahead:
+            self.lanes.doubt()
 
-    def done(self, endpoint: str, count: int, now: float) -> float | None:
-        """When `count` more requests to an endpoint will have left; None if never within a year."""
-        return self.lanes.done(endpoint, count, now)
-
-    def _recent(self, ledger: Ledger) -> Ledger:
+    def _recent(self, ledger: Ledger, now: float) -> Ledger:
         """The part of a ledger that windows may still remember; what lies before is only paid for."""
         if not isinstance(ledger, Summed) or (last := ledger.last()) is None:
             return ledger
+        last = min(last, now)
         begin = last - MEMORY * self.lanes.longest()
         if (daily := ledger.daily()) is not None and daily > last - 2 * DAY:
             begin = min(begin, last - 2 * DAY)  # windows that only headers know of
@@ -131,12 +196,12 @@ class WindowPlanner:
                 self.cycle.settle(0, posts, sums.day)
         return ledger.since(begin)
 
-    def _relive(self, grant: Grant, reply: Reply | None) -> None:
+    def _land(self, grant: Grant, reply: Reply | None) -> None:
         if reply is None:
             self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
             self.cycle.settle(self._posts(grant.request), self._posts(grant.request), grant.at + LAG)
         else:
-            self.settle(grant, reply, reply.at)
+            self._settle(grant, reply, reply.at)
 
     def _count(self, grant: Grant) -> Grant:
         posts = self._posts(grant.request)
@@ -157,7 +222,8 @@ class WindowPlanner:
         self.cycle.settle(reserved, posts, reply.at)
 
     def _capped(self, posts: int, now: float) -> Stop | None:
-        if not self.cycle.refuses(posts, now):
+        others = 0 if self.shared is None or self.cycle.cap is None else self.shared.posts(now)
+        if not self.cycle.refuses(posts, now, others):
             return None
         until = cycle(now, self.cycle.day)[1]
         why = f"the cap of {self.cycle.cap:,} posts in a billing cycle is reached; the next one begins on"

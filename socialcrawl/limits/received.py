@@ -70,6 +70,13 @@ class Received:
                 return self.times[place]
         return None
 
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set."""
+        self.flying, self.times, self.lefts = (
+            [time + delta for time in times] for times in (self.flying, self.times, self.lefts)
+        )
+        self._begun += delta
+
     def forget(self, begin: float) -> None:
         """Let go of what was received before `begin`."""
         if self.times and self.times[0] < begin:

@@ -86,6 +86,11 @@ class Backoff:
         """How many failures in a row the server's trouble has cost the lane of a request."""
         return self._rows.get((grant.credential, grant.request.endpoint, "broken"), 0)
 
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set."""
+        self.since = None if self.since is None else self.since + delta
+        self._counted = {lane: at + delta for lane, at in self._counted.items()}
+
     def anew(self) -> None:
         """Begin with new patience: a new run."""
         self.worked, self.since, self.count = False, None, 0

@@ -30,8 +30,23 @@ class Window(Protocol):
     def close(self, until: float, *, over: bool = False) -> None:
         """Send nothing before `until`; `over`: the server said that the window ends then."""
 
+    def used(self, now: float) -> int:
+        """How many requests are used, for one that leaves at `now`."""
+
     def sound(self) -> None:
         """Forget what was in flight (a restart), on the side of caution."""
+
+    def insert(self, left: float, at: float) -> None:
+        """Count a request that is told of afterwards: it left at `left`, and was received at `at` at the latest."""
+
+    def doubt(self) -> None:
+        """Note that requests were inserted: what seemed certain of the window that is open may be wrong."""
+
+    def probe(self) -> None:
+        """Let the next request find out how the window stands; what is in flight is not forgotten."""
+
+    def shift(self, delta: float) -> None:
+        """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
 
     def room(self, now: float, until: float) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""

@@ -1,0 +1,292 @@
+"""The windows of tokens that several campaigns of one process use. Pure but for the lock: time is an argument.
+
+A token on a server is known by its mark, whatever its variable is called. Campaigns with the same mark have one lane
+an endpoint, of whose slots each has a share by its weight; campaigns on one server have one idea of its clock; and
+campaigns that share a token count the posts of a billing cycle together. Pauses after failures, budgets and tokens
+that were set aside are a campaign's own.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from threading import RLock
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.cycle import Cycle
+from socialcrawl.limits.joined import JoinedLane, Part, TapedLane, TapedOffset
+from socialcrawl.limits.lane import Lane
+from socialcrawl.limits.lanes import Lanes
+from socialcrawl.limits.policy import Policy, Rule
+from socialcrawl.model import Credential, Grant, Reply
+
+Place = tuple[str, str]
+"""The mark of a token, and an endpoint."""
+
+
+class Shared:
+    """What the campaigns of one process share.
+
+    Attributes:
+        lock: held by planners while they decide and learn.
+        on_release: told the name of each campaign that waits for its share as others give up theirs; called without the
+            lock, unless who calls `idle` or `leave` holds it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.on_release: Callable[[str], None] | None = None
+        self.members: dict[str, Membership] = {}
+        self._lanes: dict[Place, JoinedLane] = {}
+        self._clocks: dict[str, TapedOffset] = {}  # by mark and by address
+        self._cycles: dict[str, tuple[frozenset[str], Cycle]] = {}  # by campaign, also of those that left
+
+    def join(self, campaign: str, weight: float, base: str, marks: Mapping[str, str]) -> "Membership":
+        """A campaign's part in the windows.
+
+        Args:
+            campaign: its name.
+            weight: its share, in proportion to the weights of the others.
+            base: the address of the server.
+            marks: of its tokens, by the names of the credentials; a credential without one is shared with nobody.
+
+        Raises:
+            SettingsError: a campaign of this name has joined already.
+        """
+        with self.lock:
+            if campaign in self.members:
+                raise SettingsError(f"Two campaigns are called {campaign!r}: give one of them another name.")
+            known = [self._clocks[key] for key in (*sorted(marks.values()), base) if key in self._clocks]
+            clock = known[0] if known else TapedOffset()
+            for key in (*marks.values(), base):
+                self._clocks.setdefault(key, clock)
+            member = self.members[campaign] = Membership(self, campaign, weight, dict(marks), clock)
+            return member
+
+    def shift(self, delta: float) -> None:
+        """Move every instant of windows and campaigns by `delta` seconds: our clock was set, with nothing in flight."""
+        with self.lock:
+            for lane in self._lanes.values():
+                lane.shift(delta)
+            for clock in {id(clock): clock for clock in self._clocks.values()}.values():
+                clock.shift(delta)
+            for member in self.members.values():
+                if member.move is not None:
+                    member.move(delta)
+
+    def lane(self, place: Place, rules: tuple[Rule, ...], clock: TapedOffset) -> JoinedLane:
+        """The lane of a token on an endpoint; one that nobody uses any more may get other rules."""
+        found = self._lanes.get(place)
+        if found is None or found.rules != rules:
+            made = JoinedLane(*place, rules, clock)
+            if found is not None:
+                made.succeed(found)
+            found = self._lanes[place] = made
+        return found
+
+    def tell(self, names: Iterable[str]) -> None:
+        """Let those that wait for their share know that others have given theirs up."""
+        if self.on_release is not None:
+            for name in sorted(names):
+                self.on_release(name)
+
+    def count(self, campaign: str, marks: Iterable[str], cycle: Cycle) -> None:
+        """Count the posts of a billing cycle together with those of the campaigns that share a token.
+
+        Raises:
+            SettingsError: one of them counts them otherwise.
+        """
+        before = self._cycles.get(campaign)
+        self._cycles[campaign] = frozenset(marks), cycle
+        for name in self._linked(campaign):
+            other = self._cycles[name][1]
+            if name in self.members and (other.cap, other.day) != (cycle.cap, cycle.day) and (other.cap or cycle.cap):
+                self._cycles[campaign] = before or (frozenset(), cycle)
+                raise SettingsError(
+                    f"The campaigns {name!r} and {campaign!r} use the same token and count its billing cycle "
+                    f"differently ({_counting(other)}; {_counting(cycle)}): give both the same [limits] cycle_day and "
+                    f"[source] policy, or give {campaign!r} a token of its own."
+                )
+
+    def counted(self, campaign: str) -> Cycle | None:
+        """The posts that a campaign has counted so far."""
+        return self._cycles[campaign][1] if campaign in self._cycles else None
+
+    def posts(self, campaign: str, now: float) -> int:
+        """Posts that the other campaigns which share a token may have read in the billing cycle."""
+        return sum(self._cycles[name][1].counted(now) for name in self._linked(campaign))
+
+    def _linked(self, campaign: str) -> list[str]:
+        """The other campaigns that share a token with one, or with one that does."""
+        marks, found = set(self._cycles[campaign][0]), [campaign]
+        while more := [name for name, (his, _) in self._cycles.items() if name not in found and marks & his]:
+            found += more
+            marks.update(*(self._cycles[name][0] for name in more))
+        return found[1:]
+
+
+class Membership:
+    """The part that one campaign has in shared windows.
+
+    Attributes:
+        weight: its share, in proportion to the weights of the others; may be changed at any time.
+        eager: whether it claims its share.
+        rules: of the lanes that it may use.
+        move: called when the clock was set.
+    """
+
+    def __init__(
+        self, shared: Shared, campaign: str, weight: float, marks: Mapping[str, str], clock: TapedOffset
+    ) -> None:
+        self.shared, self.campaign, self.weight, self.clock = shared, campaign, weight, clock
+        self.lock = shared.lock
+        self.eager = False
+        self.rules: dict[Place, tuple[Rule, ...]] = {}
+        self.move: Callable[[float], None] | None = None
+        self._marks = marks
+        self._parts: list[Part] = []
+
+    def hungry(self) -> None:
+        """Claim its share of the windows that it asks for: its turn begins."""
+        with self.lock:
+            self.eager = True
+
+    def idle(self) -> None:
+        """Claim nothing until it is hungry again, or asks for a slot: it waits for something else."""
+        with self.lock:
+            told = self._release()
+        self.shared.tell(told)
+
+    def leave(self) -> None:
+        """Let go of the windows; what is in flight counts as received within LAG seconds."""
+        with self.lock:
+            told = self._release()
+            self._let_go()
+            if self.shared.members.get(self.campaign) is self:
+                del self.shared.members[self.campaign]
+        self.shared.tell(told)
+
+    def enter(self, lanes: Lanes, cycle: Cycle, move: Callable[[float], None]) -> None:
+        """Let a planner act for the campaign, instead of any before; `move` is called when the clock was set.
+
+        Raises:
+            SettingsError: another campaign uses one of the tokens by other rules.
+        """
+        with self.lock:
+            rules = {
+                (self.mark(name), endpoint): lanes.rules(name, endpoint)
+                for (name, _), endpoint in product(lanes.credentials, lanes.policy.endpoints)
+            }
+            for other in self.shared.members.values():
+                for place in rules.keys() & other.rules.keys() if other is not self else ():
+                    _agree(other.campaign, other.rules[place], self.campaign, rules[place], place[1])
+            if (before := self.shared.counted(self.campaign)) is not None:
+                cycle.read, cycle.reserved, cycle.next = before.read, before.reserved, before.next
+            self.shared.count(self.campaign, (mark for mark, _ in rules), cycle)
+            self._let_go()
+            self.rules, self.move = rules, move
+
+    def count(self, cycle: Cycle) -> None:
+        """Count these posts for the campaign, see `Shared.count`."""
+        self.shared.count(self.campaign, (mark for mark, _ in self.rules), cycle)
+
+    def posts(self, now: float) -> int:
+        """Posts of the billing cycle that others with its tokens may have read."""
+        return self.shared.posts(self.campaign, now)
+
+    def mark(self, credential: str) -> str:
+        """What tells a token from others; one without a mark is the campaign's own."""
+        return self._marks.get(credential, f"{self.campaign}/{credential}")
+
+    def part(self, credential: str, endpoint: str, rules: tuple[Rule, ...]) -> Part:
+        """The campaign's part of a lane."""
+        whole = self.shared.lane((self.mark(credential), endpoint), rules, self.clock)
+        self._parts.append(Part(credential, self.campaign, whole, self))
+        return self._parts[-1]
+
+    def _release(self) -> set[str]:
+        self.eager = False
+        return {name for part in self._parts for name in part.whole.shares.release(self.campaign)}
+
+    def _let_go(self) -> None:
+        for part in self._parts:
+            part.leave()
+        self._parts.clear()
+
+
+class PastLanes(Lanes):
+    """Lanes in which a ledger is lived through, to be joined with those that are shared."""
+
+    def __init__(self, policy: Policy, credentials: Sequence[Credential]) -> None:
+        super().__init__(policy, credentials)
+        self.clock = self.offset = TapedOffset()
+        self.taped: dict[tuple[str, str], TapedLane] = {}
+        self.doubted = False
+
+    def doubt(self) -> None:
+        """Note that the past was dated by a clock that was set since."""
+        super().doubt()
+        self.doubted = True
+
+    def _made(self, name: str, endpoint: str) -> Lane:
+        made = self.taped[name, endpoint] = TapedLane(name, endpoint, self.rules(name, endpoint), self.offset)
+        return made
+
+
+class SharedLanes(Lanes):
+    """The lanes of a campaign whose windows others use too."""
+
+    def __init__(self, policy: Policy, credentials: Sequence[Credential], member: Membership) -> None:
+        super().__init__(policy, credentials)
+        self.offset = member.clock
+        self.member = member
+
+    def learn(self, grant: Grant, reply: Reply) -> Lane:
+        """Take in a reply; the lane that it came by."""
+        lane = super().learn(grant, reply)
+        if reply.date is not None:
+            self.member.clock.tape = None
+        return lane
+
+    def past(self) -> PastLanes:
+        """The lanes in which a ledger is lived through: others, as these are in use."""
+        return PastLanes(self.policy, self.credentials)
+
+    def join(self, past: Lanes) -> None:
+        """Count what a ledger tells; what others do meanwhile is not forgotten."""
+        self.aside.clear()
+        self.barred.clear()
+        self._open.clear()
+        if isinstance(past, PastLanes):
+            self.member.clock.adopt(past.clock)
+            for (name, endpoint), lane in past.taped.items():
+                part = self.lane(name, endpoint)
+                if isinstance(part, Part):
+                    part.whole.adopt(self.member.campaign, lane)
+                    if past.doubted:
+                        part.whole.doubt()
+
+    def shift(self, delta: float) -> None:
+        """Do nothing: `Shared.shift` moves what is shared."""
+
+    def _made(self, name: str, endpoint: str) -> Lane:
+        return self.member.part(name, endpoint, self.rules(name, endpoint))
+
+
+def _agree(one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], endpoint: str) -> None:
+    if his == its:
+        return
+    first, second = (rules[0] if rules else None for rules in (his, its))
+    key = "[source] policy, and the kind of the token"
+    if first and second and first.kind == second.kind and his[1:] == its[1:]:
+        key = "[limits] " + " and ".join(name for name in ("k", "d") if getattr(first, name) != getattr(second, name))
+    raise SettingsError(
+        f"The campaigns {one!r} and {other!r} use the same token by different rules for {endpoint} ({_words(his)}; "
+        f"{_words(its)}): give both the same {key}, or give {other!r} a token of its own."
+    )
+
+
+def _counting(cycle: Cycle) -> str:
+    return "no cap" if cycle.cap is None else f"{cycle.cap:,} posts from day {cycle.day} of the month on"
+
+
+def _words(rules: tuple[Rule, ...]) -> str:
+    return " and ".join(f"{rule.k:,} requests in {rule.d:g} s" for rule in rules) or "none"
