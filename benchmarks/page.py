@@ -95,12 +95,12 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     settings = checked({"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench")
     connection = connect(path)
     number = campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())
-    reuse = Reuse(24.0, Topic(["telescope"]).count)
+    reuse = Reuse(24.0, Topic(["telescope"]).hits)
     store = SqlStore(connection, number, "x", rules.tariff, reuse=reuse, server=url)
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, [Credential("main")], Caps())
     topic = Topic(["telescope"])
-    wire = XWire({"main": client("bench", url)}, TWEET, rules, topic.count, time.time)
+    wire = XWire({"main": client("bench", url)}, TWEET, rules, topic.hits, time.time)
 
     def one(n: int, key: str) -> None:
         pick = Pick(n, Node(n), "expand")

@@ -1,8 +1,10 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isinf
 from pathlib import Path
+from typing import Any
 
 from socialcrawl.collect.estimators import Estimator, named
 from socialcrawl.collect.strategies import Strategy, strategy
@@ -10,18 +12,21 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.quote import at_most, total
+from socialcrawl.limits.rate import TOGETHER
 from socialcrawl.limits.shape import Roles, Shape
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.relevance import Topic
+from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings
+from socialcrawl.sources.excluding import Accounts
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, SEARCH, TIMELINE
 from socialcrawl.sources.x.vocabulary import Vocabulary, vocabulary
 from socialcrawl.words import seconds
 
 ROLES = Roles(search=SEARCH, by_name=BY_NAME, by_id=BY_ID, timeline=TIMELINE)
-THREADS = 16  # requests in flight at most
+THREADS = TOGETHER  # requests in flight at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class Plan:
         queries: the texts to search.
         usernames: the accounts to begin with.
         caps: the budget, but for the number of nodes, which the crawl keeps.
+        accounts: who is never asked.
+        schedule: when a daemon works on it.
     """
 
     settings: Settings
@@ -49,6 +56,8 @@ class Plan:
     queries: list[str]
     usernames: list[str]
     caps: Caps
+    accounts: Accounts = field(default_factory=Accounts)
+    schedule: Schedule = field(default_factory=Schedule)
 
     @property
     def shape(self) -> Shape:
@@ -67,7 +76,7 @@ class Plan:
             steps=settings.crawl.steps,
             max_nodes=settings.budget.max_nodes,
             caps=self.caps,
-            flight=min(THREADS, settings.crawl.refresh_rate),
+            flight=min(THREADS, settings.crawl.together or THREADS),
         )
 
     @property
@@ -101,7 +110,7 @@ def plan(settings: Settings) -> Plan:
     Raises:
         SettingsError: the keywords, the usernames or the policy are unusable, or there is nothing to start from.
     """
-    topic = Topic(settings.topic.keywords, settings.topic.patterns)
+    topic = about(settings)
     own = settings.source.policy
     table = policy(settings.source.platform) if own is None else policy_in(own)
     _complete(table)
@@ -113,7 +122,40 @@ def plan(settings: Settings) -> Plan:
     words = vocabulary(settings.source.vocabulary)
     rules = table.limited(settings.limits.k, settings.limits.d)
     billed = not is_loopback(base)
-    return Plan(settings, topic, table, rules, words, base, billed, queries, usernames, _caps(settings))
+    accounts = Accounts(settings.accounts.exclude, settings.accounts.include)
+    _asked(usernames, accounts)
+    return Plan(
+        settings,
+        topic,
+        table,
+        rules,
+        words,
+        base,
+        billed,
+        queries,
+        usernames,
+        _caps(settings),
+        accounts,
+        settings.schedule.meant,
+    )
+
+
+def about(settings: Settings) -> Topic:
+    """The topic of a campaign.
+
+    Raises:
+        SettingsError: the keywords are unusable.
+    """
+    return Topic(settings.topic.keywords, settings.topic.patterns, settings.topic.languages, *settings.topic.span)
+
+
+def _asked(usernames: list[str], accounts: Accounts) -> None:
+    for name in usernames:
+        if (why := accounts.why(name)) is not None:
+            raise SettingsError(
+                f"{name!r} is named under [seeds], and {why!r} under [accounts] excludes it: take one of them out, or "
+                "add the name to include under [accounts]."
+            )
 
 
 def _complete(table: Policy) -> None:
@@ -156,13 +198,30 @@ def _usernames(settings: Settings) -> list[str]:
 def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
     """The estimator and the strategy of a campaign, which have learned nothing yet."""
     how = settings.crawl
-    estimator = named(
-        how.estimator,
+    estimator = _estimator(settings, how.estimator, how.regressor)
+    return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
+
+
+def looking_on(settings: Settings) -> dict[str, Estimator]:
+    """The estimators that only look on, by name, in the order of the file; they have learned nothing yet.
+
+    The arguments under `regressor` are those of the estimator that steers: a shadow of scikit-learn has its own
+    defaults.
+
+    Raises:
+        SettingsError: one of them cannot be made.
+    """
+    return {name: _estimator(settings, name, {}) for name in settings.crawl.shadows}
+
+
+def _estimator(settings: Settings, name: str, options: Mapping[str, Any]) -> Estimator:
+    how = settings.crawl
+    return named(
+        name,
         seed=settings.seed,
         switch_after=how.switch_after,
         start=how.start,
         nr_d=how.nr_d,
         features=how.features,
-        options=how.regressor,
+        options=options,
     )
-    return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)

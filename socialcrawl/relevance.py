@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.model import unix
 
 # Scripts written without spaces between words, and pictures: next to them every place is the edge of a word.
 _UNSPACED = (
@@ -29,6 +30,9 @@ _UNSPACED = (
 _MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
 _RANGES = "".join(f"{chr(low)}-{chr(high)}" for low, high in _UNSPACED)
 _LETTER = rf"(?:[^\W{_RANGES}]|[{_MARKS}])"  # what may not stand beside a whole word
+# No words, several languages, a made one; and what X says of posts that are only names, tags, links or too short.
+_UNTOLD = re.compile(r"und|zxx|mis|mul|art|q[a-t][a-z]")
+_FORMER = {"id": "in", "he": "iw"}  # languages that X calls by the code of before 1989
 
 
 def worth(occurrences: int) -> float:
@@ -53,6 +57,11 @@ class Topic:
     space. Occurrences do not overlap, and where two keywords start at the same place the longer one counts.
     Regular expressions (`patterns`) see the folded text (NFKC, lower case) and ignore case.
 
+    Attributes:
+        keywords, patterns: see above.
+        languages: BCP 47 tags of the languages whose posts count; none: all of them.
+        begin, end: posts count that were written at `begin` or later and before `end`, Unix seconds.
+
     Raises:
         SettingsError: no keyword at all, an empty one, one that is only `*`, or an expression that is not valid
             or matches the empty text.
@@ -60,6 +69,9 @@ class Topic:
 
     keywords: Sequence[str] = ()
     patterns: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    begin: float | None = None
+    end: float | None = None
     _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -71,21 +83,67 @@ class Topic:
             return len(self._compiled.findall(fold(text)))
         return sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
 
+    def hits(self, text: str, lang: str | None = None, created_at: str | None = None) -> int:
+        """The occurrences that count in a post: none where it is in another language, or was not written in time.
+
+        A post of which language or time is not told is given the benefit of the doubt.
+
+        Args:
+            text: the post.
+            lang: its language as the platform has it, a BCP 47 tag.
+            created_at: when it was written, ISO 8601.
+        """
+        if self.languages and not self._speaks(lang):
+            return 0
+        if (self.begin is not None or self.end is not None) and not self._within(created_at):
+            return 0
+        return self.count(text)
+
+    def _speaks(self, lang: str | None) -> bool:
+        """Whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
+        told = tag(lang or "und").lower()
+        if _UNTOLD.fullmatch(told):
+            return True
+        own = [tag(one).lower() for one in self.languages]
+        return any(told == one or told.startswith(f"{one}-") or one.startswith(f"{told}-") for one in own)
+
+    def _within(self, created_at: str | None) -> bool:
+        try:
+            at = unix(created_at or "")
+        except (ValueError, OverflowError):
+            return True
+        return (self.begin is None or at >= self.begin) and (self.end is None or at < self.end)
+
     def searches(self, longest: int = 512) -> list[str]:
         """The queries that find this topic by an API's keyword search, each at most `longest` characters.
+
+        Languages are asked for too; the time is not, as recent search refuses times that it does not reach.
 
         A prefix is searched by its stem (the APIs have no wildcard); regular expressions cannot be searched. A phrase
         that is too long is searched by its first words; what cannot be searched at all is left out.
         """
-        queries: list[str] = []
-        for term in dict.fromkeys(_term(word, longest) for word in self.keywords):
+        spoken = " OR ".join(f"lang:{tag(one)}" for one in self.languages)
+        spoken = f" ({spoken})" if len(self.languages) > 1 else f" {spoken}" if spoken else ""
+        room = longest - len(spoken) - 2 if spoken else longest
+        queries: list[list[str]] = []
+        for term in dict.fromkeys(_term(word, room) for word in self.keywords):
             if not term:
                 continue
-            if queries and len(queries[-1]) + len(term) + 4 <= longest:
-                queries[-1] += f" OR {term}"
+            if queries and len(" OR ".join([*queries[-1], term])) <= room:
+                queries[-1].append(term)
             else:
-                queries.append(term)
-        return queries
+                queries.append([term])
+        # Standing side by side binds before OR.
+        return [
+            (f"({' OR '.join(terms)})" if spoken and len(terms) > 1 else " OR ".join(terms)) + spoken
+            for terms in queries
+        ]
+
+
+def tag(language: str) -> str:
+    """The BCP 47 tag of a language as X writes it: its code in lower case, the older one of two."""
+    code, *rest = language.split("-")
+    return "-".join([_FORMER.get(code.lower(), code.lower()), *rest])
 
 
 def _compile(keywords: Sequence[str], patterns: Sequence[str]) -> re.Pattern[str]:

@@ -102,7 +102,7 @@ def test_the_outcomes_are_those_that_the_live_source_makes_of_the_same_pages(tmp
         for node, outcome in imported.items():
             (who,) = store.accounts([node]).values()
             own = [line for line in flat(posts) if line["author_id"] == who.id]
-            page = posts_page({"data": own}, TWEET, Topic([WORD]).count, author=who.id)
+            page = posts_page({"data": own}, TWEET, Topic([WORD]).hits, author=who.id)
             reading = Reading(Pick(outcome.n, node, "expand"))
             reading.take(Reply("ok", NOW, live._keep(page, "2023-01-01T00:00:00.000000Z")))
             asked = reading.outcome()

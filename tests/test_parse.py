@@ -27,8 +27,12 @@ def named(username, key=None):
     return {"start": 0, "end": 3, "username": username} | ({"id": key} if key else {})
 
 
-def page_of(words, *given, count=str.__len__, author="1", **more):
-    return parse.posts_page({"data": list(given), "meta": {}}, words, count, author=author, **more)
+def long(text, lang=None, created_at=None):
+    return len(text)
+
+
+def page_of(words, *given, hits=long, author="1", **more):
+    return parse.posts_page({"data": list(given), "meta": {}}, words, hits, author=author, **more)
 
 
 def mentions_of(words, **more):
@@ -119,7 +123,7 @@ def test_a_search_names_its_authors_once_in_order(words):
 @BOTH
 def test_profiles_that_came_along_are_accounts(words):
     user = {"id": "1", "username": "Ann", "public_metrics": {words.posts: 12, "followers_count": 3}, "protected": False}
-    page = parse.posts_page({"data": [post_of(words)], "includes": {"users": [user]}}, words, len)
+    page = parse.posts_page({"data": [post_of(words)], "includes": {"users": [user]}}, words, long)
     assert [(a.id, a.username, a.posts, a.followers, a.protected) for a in page.accounts] == [
         ("1", "Ann", 12, 3, False)
     ]
@@ -128,7 +132,7 @@ def test_profiles_that_came_along_are_accounts(words):
 @BOTH
 @pytest.mark.parametrize("payload", [{}, {"meta": {"result_count": 0}}, {"data": None}, {"data": []}])
 def test_an_empty_page_is_a_page_without_posts(words, payload):
-    page = parse.posts_page(payload, words, len, author="1")
+    page = parse.posts_page(payload, words, long, author="1")
     assert (page.posts, page.hits, page.mentions, page.answered) == ([], [], [], ())
     assert parse.cursor(payload) is None
 
@@ -196,3 +200,20 @@ def test_a_protected_account_is_known_and_missing():
     assert [a.username for a in page.accounts] == ["Ann", "bob"]
     assert page.answered == [Who("1", "Ann"), Who("2", "bob")]
     assert page.missing == [(Who("1", "Ann"), "protected"), (Who("5", None), "deleted")]
+
+
+@BOTH
+def test_hits_are_counted_by_text_language_and_time(words):
+    seen = []
+
+    def hits(*told):
+        seen.append(told)
+        return len(seen)
+
+    posts = [post_of(words, text="one", lang="de", created_at="2026-11-20T00:00:00.000Z"), post_of(words, text="two")]
+    posts[1].pop("lang", None)
+    page = page_of(words, *posts, hits=hits)
+    assert page.hits == [1, 2]
+    assert seen == [(row.text, row.lang, row.created_at) for row in page.posts]
+    assert seen[0] == ("one", "de", "2026-11-20T00:00:00.000Z")
+    assert seen[1][:2] == ("two", None)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared import needed
-from test_parse import BOTH, post_of, problem
+from test_parse import BOTH, long, post_of, problem
 
 from socialcrawl.sources.x import parse
 from socialcrawl.sources.x.vocabulary import TWEET
@@ -37,7 +37,9 @@ def test_junk_in_a_post_is_refused_as_such_or_can_be_stored(words, data):
     payload = {"data": [given]} | data.draw(st.dictionaries(st.sampled_from(["data", "includes", "meta"]), JUNK))
     author = data.draw(st.sampled_from([None, "1"]))
     try:
-        page = parse.posts_page(payload, words, lambda text: len(text.lower()), author=author, keep=True)
+        page = parse.posts_page(
+            payload, words, lambda text, lang, created_at: len(text.lower()), author=author, keep=True
+        )
         parse.cursor(payload)
     except WRONG:
         return
@@ -77,9 +79,9 @@ def recorded(name):
 def test_recorded_posts_parse_once_the_fields_are_there(name):
     payload = recorded(name)
     with pytest.raises(parse.FieldsMissingError):  # they were recorded without asking for fields
-        parse.posts_page(payload, TWEET, len)
+        parse.posts_page(payload, TWEET, long)
     asked = {"author_id": "1", "conversation_id": "1", "created_at": "2026", "public_metrics": {}}
-    page = parse.posts_page({**payload, "data": [{**asked, **post} for post in payload["data"]]}, TWEET, len)
+    page = parse.posts_page({**payload, "data": [{**asked, **post} for post in payload["data"]]}, TWEET, long)
     assert [row.id for row in page.posts] == [post["id"] for post in payload["data"]]
     assert parse.cursor(payload) == payload.get("meta", {}).get("next_token")
 
@@ -101,9 +103,9 @@ def test_recorded_users_and_partial_errors_parse():
 def test_the_same_shapes_made_up_parse_too():
     bare = {"data": [{"id": "12", "text": "hi", "edit_history_tweet_ids": ["12"]}], "meta": {"next_token": "b26v"}}
     with pytest.raises(parse.FieldsMissingError):
-        parse.posts_page(bare, TWEET, len)
+        parse.posts_page(bare, TWEET, long)
     full = [{**post_of(TWEET), **bare["data"][0]}]
-    assert parse.posts_page({**bare, "data": full}, TWEET, len).posts[0].id == "12"
+    assert parse.posts_page({**bare, "data": full}, TWEET, long).posts[0].id == "12"
     assert parse.cursor(bare) == "b26v"
     users = {"data": [{"id": "783214", "name": "Somebody", "username": "somebody"}]}
     assert parse.users_page(users, TWEET).accounts[0][:3] == ("783214", "somebody", "Somebody")

@@ -5,12 +5,15 @@ import math
 import re
 import time
 import unicodedata
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.mock.query import Reading, parse
 from socialcrawl.relevance import Topic, fold, worth
 
 
@@ -217,3 +220,77 @@ def test_counting_takes_time_in_proportion_to_the_text():
     for unit in ("a ", "a", "a" + " " * 50, "x" * 49 + " "):
         small, large = (min(seconds(unit * (times * 4_000 // len(unit))) for _ in range(3)) for times in (1, 20))
         assert large < 60 * small + 0.01
+
+
+POST = "kernel, kernel and panic"
+
+
+@pytest.mark.parametrize(
+    ("languages", "lang", "counts"),
+    [
+        ([], "fr", True), (["en"], "en", True), (["en", "de"], "de", True), (["en", "de"], "fr", False),
+        (["EN"], "en", True), (["en"], "En", True), (["en"], "eng", False), (["en"], "e", False),
+        (["zh"], "zh-TW", True), (["zh-CN"], "zh", True), (["zh-cn"], "zh-CN", True), (["zh-CN"], "zh-TW", False),
+        (["id"], "in", True), (["in"], "id", True), (["he"], "iw", True), (["id"], "iw", False),
+        # whose language X does not tell: no text to tell it by, only links, names, tags, pictures, or too short
+        *((["en"], lang, True) for lang in (None, "", "und", "zxx", "qme", "qst", "qht", "qam", "qct", "art")),
+        (["en"], "qu", False), (["en"], "qya", False),
+    ],
+)  # fmt: skip
+def test_a_post_in_another_language_counts_for_nothing(languages, lang, counts):
+    assert Topic(["kernel"], languages=languages).hits(POST, lang, None) == (2 if counts else 0)
+    assert Topic(["kernel"], languages=languages).count(POST) == 2
+
+
+DAY = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@given(
+    st.none() | st.integers(-9, 9), st.none() | st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([0, 5.5, -8, 1])
+)
+@settings(deadline=None)
+def test_a_post_counts_from_the_first_instant_until_the_last_which_is_none_of_them(begin, end, at, hours):
+    instants = [None if seconds is None else (DAY + timedelta(seconds=seconds)).timestamp() for seconds in (begin, end)]
+    topic = Topic(["kernel"], (), (), *instants)
+    counts = (begin is None or at >= begin) and (end is None or at < end)
+    moment = DAY + timedelta(seconds=at)
+    abroad = moment.astimezone(timezone(timedelta(hours=hours)))
+    for written in (moment.strftime("%Y-%m-%dT%H:%M:%S.000Z"), abroad.isoformat()):
+        assert topic.hits(POST, "en", written) == (2 if counts else 0)
+    for untold in (None, "", "yesterday", "2026-13-45"):
+        assert topic.hits(POST, "en", untold) == 2
+
+
+@pytest.mark.parametrize(
+    ("keywords", "languages", "queries"),
+    [
+        (["kernel"], ["en"], ["kernel lang:en"]),
+        (["kernel", "kernel panic"], ["en"], ['(kernel OR "kernel panic") lang:en']),
+        (["kernel", "panic"], ["en", "de"], ["(kernel OR panic) (lang:en OR lang:de)"]),
+        (["kernel"], ["ID", "he", "zh-TW"], ["kernel (lang:in OR lang:iw OR lang:zh-TW)"]),
+    ],
+)
+def test_a_search_asks_for_the_languages_too(keywords, languages, queries):
+    assert Topic(keywords, languages=languages).searches() == queries
+    assert Topic(keywords, languages=languages, begin=0.0, end=1e9).searches() == queries
+
+
+@given(
+    st.lists(st.text(alphabet="abc +", min_size=1, max_size=30).filter(str.strip), min_size=1),
+    st.lists(st.sampled_from(["en", "de", "ja", "id"]), min_size=1, max_size=4, unique=True),
+    st.integers(100, 160),
+)
+@settings(deadline=None)
+def test_queries_with_languages_find_what_the_topic_counts(keywords, languages, longest):
+    queries = Topic(keywords, languages=languages).searches(longest)
+    assert all(len(query) <= longest for query in queries)
+    plain = [term for query in Topic(keywords).searches(longest) for term in query.split(" OR ")]
+    found = [term for query in queries for term in re.sub(r" \(?lang:.*", "", query).strip("()").split(" OR ")]
+    assert found == plain
+    tests = [parse(query).test for query in queries]
+    for lang in ("en", "de", "ja", "in", "fr"):
+        post = Reading("", (), "", frozenset(), frozenset(), links=False, replied=None, retweet=False, lang=lang)
+        words = [re.findall(r"\w+", term) for term in plain]
+        for some in filter(None, words):
+            said = any(test(replace(post, text=" ".join(some), words=tuple(some))) for test in tests)
+            assert said == ({"in": "id"}.get(lang, lang) in languages)

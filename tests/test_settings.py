@@ -1,3 +1,5 @@
+import tomllib
+from datetime import date, time
 from pathlib import Path
 
 import pytest
@@ -6,7 +8,10 @@ from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Rule, Tariff
+from socialcrawl.model import unix
+from socialcrawl.plan import THREADS, looking_on, plan
 from socialcrawl.policies import policy
+from socialcrawl.schedule import Schedule, cron
 from socialcrawl.settings import Settings, checked
 
 LEAST = {"name": "mine", "topic": {"keywords": ["sky"]}}
@@ -53,6 +58,11 @@ def test_what_is_not_said_has_a_default():
         (("budget", "max_dollars"), "[budget] max_dollars", "'max_posts'"),
         (("source", "base"), "[source] base", "'base_url'"),
         (("limits", "kk"), "[limits] kk", "'k'"),
+        (("topic", "form"), "[topic] form", "'from'"),
+        (("topic", "from_"), "[topic] from_", "'from'"),
+        (("accounts", "includes"), "[accounts] includes", "'include'"),
+        (("schedule", "corn"), "[schedule] corn", "'cron'"),
+        (("notify", "webhook"), "[notify] webhook", "'webhook_env'"),
         (("crawl", "zzz"), "[crawl] zzz", "estimator, switch_after, start, refresh_rate, steps"),
         (("zzz",), "zzz", "name, seed, database, topic"),
     ],
@@ -92,6 +102,21 @@ WRONG = [
     (("limits", "k"), [0, 1.5]),
     (("limits", "d"), [0, -1.0, float("inf"), 1e18]),
     (("limits", "pause"), [0, 1e9]),
+    (("limits", "weight"), [0, -1.0, "1", float("inf"), True]),
+    (("topic", "languages"), ["en", ["english"], ["en_US"], ["e"], [""], [5], ["en"] * 11]),
+    (("topic", "from"), ["yesterday", 5, True, "", [], time(3), "2026-13-01", "0001-01-01T00:00:00+14:00"]),
+    (("topic", "until"), ["soon", 1.5, {}, date(1, 1, 1).isoformat() + "x"]),
+    (("accounts", "exclude"), ["ann", [5], ["a b"], [""], ["naïve"]]),
+    (("crawl", "refresh_rate"), ["Auto", "5", None, 2**63, [], -1, float("nan")]),
+    (("crawl", "shadows"), ["bfs", ["nope"], [5], ["bfs", "bfs"], ["hybrid-sum"]]),
+    (("schedule", "cron"), ["", "0 3 * *", "61 * * * *", 5, "0 0 30 2 *"]),
+    (("schedule", "every"), ["", "6", "often", 6, "0h", "400d"]),
+    (("schedule", "between"), ["22", "22:00-22:00", "25:00-06:00", 5]),
+    (("schedule", "timezone"), ["Berlin", "", "../x", 5]),
+    (("schedule", "continuous"), ["yes", 1]),
+    (("notify", "on"), ["paused", ["begun"], [5]]),
+    (("notify", "command"), ["mail me", [5], [""]]),
+    (("notify", "webhook_env"), ["https://hooks.example/secret", 5, ""]),
 ]
 
 
@@ -156,7 +181,7 @@ KEYS = sorted(
     {
         key
         for name, field in Settings.model_fields.items()
-        for key in (name, *getattr(field.annotation, "model_fields", {}))
+        for key in (name, "from", *getattr(field.annotation, "model_fields", {}))
     }
 )
 
@@ -262,3 +287,114 @@ def test_a_token_that_was_pasted_into_the_file_is_refused_and_not_shown(source):
 def test_token_env_and_tokens_are_not_named_together():
     with pytest.raises(SettingsError, match="keep one of the two"):
         checked(LEAST | {"source": {"token_env": "A", "tokens": [{"env": "B"}]}}, FILE)
+
+
+HOOK = "https://hooks.example.com/T0/B1/verysecret"
+
+
+@pytest.mark.parametrize(
+    "notify", [{"webhook_env": HOOK}, {"command": [HOOK, 5]}, {"command": HOOK}, {"command": ["", HOOK]}, HOOK]
+)
+def test_an_address_that_was_pasted_into_the_file_is_refused_and_not_shown(notify):
+    with pytest.raises(SettingsError) as error:
+        checked(LEAST | {"notify": notify}, FILE)
+    assert "verysecret" not in str(error.value)
+    assert "notify" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "given", "said"),
+    [
+        ("schedule", {"cron": "0 3 * * *", "every": "6h"}, "cron and every contradict each other: keep one"),
+        ("schedule", {"continuous": True, "every": "6h"}, "continuous and every contradict"),
+        ("schedule", {"continuous": False}, "set cron or every"),
+        ("schedule", {"lasting": "1h"}, "lasting is how long a turn of cron or every may last"),
+        ("topic", {"keywords": ["a"], "from": "2026-11-20", "until": "2026-11-20"}, "put an earlier from, or a later"),
+        ("topic", {"keywords": ["a"], "from": "2026-11-21", "until": "2026-11-20T23:59Z"}, "from is not before until"),
+    ],
+)
+def test_keys_that_contradict_each_other_are_named_with_their_section(section, given, said):
+    with pytest.raises(SettingsError) as error:
+        checked({"name": "mine", "topic": {"keywords": ["sky"]}, section: given}, FILE)
+    assert str(error.value).startswith(f"{FILE}: [{section}]: ")
+    assert said in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "until"),
+    [
+        ('"2026-11-20"', "2026-11-20T00:00:00Z"),
+        ("2026-11-20", "2026-11-20T00:00:00Z"),
+        ("2026-11-20T12:30:00", "2026-11-20T12:30:00Z"),
+        ("2026-11-20T12:30:00+01:00", "2026-11-20T11:30:00Z"),
+        ('"2026-11-20 12:30:00Z"', "2026-11-20T12:30:00Z"),
+        ("2026-11-20T12:30:00.25Z", "2026-11-20T12:30:00.250000Z"),
+    ],
+)
+def test_an_instant_may_be_written_in_every_way_that_toml_has_and_is_the_same(written, until):
+    topic = tomllib.loads(f'keywords = ["sky"]\nfrom = 2026-11-01\nuntil = {written}')
+    found = checked(LEAST | {"topic": topic}, FILE)
+    told = found.model_dump(mode="json")["topic"]
+    assert (told["from"], told["until"]) == ("2026-11-01T00:00:00Z", until)
+    assert found.topic.span == (1_793_491_200.0, unix(until))
+    again = checked(LEAST | {"topic": told}, "the database")  # as `explain` reads it
+    assert again == found
+
+
+OLD = {"keywords": ["sky"], "patterns": []}
+
+
+def identity(**sections):
+    return checked(LEAST | sections, FILE).identity(["ann"])
+
+
+def test_a_campaign_that_was_begun_before_there_were_these_keys_is_still_the_same():
+    assert identity() == {
+        "seed": 1,
+        "topic": OLD,
+        "seeds": {"search": True, "most": 50, "search_pages": 1, "usernames": ["ann"]},
+        "crawl": {"estimator": "hybrid-sum", "switch_after": 1000, "start": None},
+        "source": {"platform": "x", "pages_per_user": 1},
+    }
+
+
+def test_what_history_rests_on_belongs_to_the_identity_and_what_does_not_does_not():
+    more = {"languages": ["en"], "from": "2026-11-20"}
+    assert identity(topic=OLD | more)["topic"] == OLD | more | {"from": "2026-11-20T00:00:00Z"}
+    assert identity(accounts={"exclude": ["*bot"]})["accounts"] == {"exclude": ["*bot"]}
+    assert identity(accounts={"exclude": ["*bot"], "include": ["robot"]})["accounts"]["include"] == ["robot"]
+    for later in (
+        {"schedule": {"every": "6h", "between": "22:00-06:00", "timezone": "Europe/Berlin", "lasting": "1h"}},
+        {"limits": {"weight": 2.0}},
+        {"notify": {"on": ["ended"], "command": ["true"], "webhook_env": "HOOK"}},
+        {"crawl": {"shadows": ["bfs"], "refresh_rate": "auto"}},
+        {"accounts": {}},
+        {"topic": OLD | {"languages": []}},
+    ):
+        assert identity(**later) == identity()
+
+
+def test_a_refresh_rate_may_be_left_to_the_program():
+    assert checked(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE).crawl.together is None
+    assert checked(LEAST | {"crawl": {"refresh_rate": 4}}, FILE).crawl.together == 4
+    assert plan(checked(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE)).shape.flight == THREADS
+    assert plan(checked(LEAST | {"crawl": {"refresh_rate": 4}}, FILE)).shape.flight == 4
+
+
+def test_shadows_are_estimators_of_their_own():
+    found = checked(LEAST | {"crawl": {"shadows": ["bfs", "nh-e-max", "lnh-sum"]}}, FILE)
+    made = looking_on(found)
+    assert list(made) == ["bfs", "nh-e-max", "lnh-sum"]
+    assert all(one is not another for one, another in zip(made.values(), looking_on(found).values(), strict=True))
+    assert looking_on(checked(LEAST, FILE)) == {}
+    with pytest.raises(SettingsError):
+        looking_on(checked(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
+
+
+def test_the_schedule_of_a_file_is_that_of_the_plan():
+    given = {"cron": "0 3 * * *", "between": "22:00-06:00", "timezone": "Europe/Berlin", "lasting": "90m"}
+    found = plan(checked(LEAST | {"schedule": given}, FILE)).schedule
+    assert found == Schedule(cron("0 3 * * *"), None, (1320, 360), "Europe/Berlin", 5400.0)
+    assert plan(checked(LEAST, FILE)).schedule == Schedule()
+    assert plan(checked(LEAST | {"schedule": {"continuous": True}}, FILE)).schedule == Schedule()

@@ -19,7 +19,7 @@ def fields():
     for name, field in Settings.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Section):
-            yield from ((name, key, inner) for key, inner in kind.model_fields.items())
+            yield from ((name, inner.alias or key, inner) for key, inner in kind.model_fields.items())
         else:
             yield ("", name, field)
 
@@ -39,10 +39,24 @@ def test_every_setting_of_the_campaign_file_is_valid_also_those_in_comments():
     text = "\n".join(re.sub(r"^# (?=[a-z_]+ = )", "", line) for line in lines)
     given = tomllib.loads(text)
     del given["source"]["token_env"]  # it is instead of tokens
+    del given["schedule"]["continuous"], given["schedule"]["every"]  # and these are instead of cron
     found = checked(given, FILE)
     assert found.topic.patterns == [r"libre\w+"]
     assert found.source.base_url == "http://127.0.0.1:8000"
     assert found.budget.max_requests == 500
+    assert found.topic.span == (1_793_491_200.0, 1_796_148_000.0)
+    assert found.schedule.meant.told() == "at '0 3 * * *', for 60 min, between 22:00 and 06:00 (Europe/Berlin)"
+
+
+def test_the_campaign_file_that_init_writes_has_the_new_sections_as_they_are_without_it():
+    given = tomllib.loads((folder("config") / "campaign.toml").read_text("utf-8"))
+    found, plain = checked(given, FILE), checked({"name": "a", "topic": {"keywords": ["a"]}}, FILE)
+    assert found.schedule.meant == plain.schedule.meant
+    assert (found.accounts, found.notify, found.limits) == (plain.accounts, plain.notify, plain.limits)
+    assert found.identity([]) | {"topic": 0} == plain.identity([]) | {
+        "topic": 0,
+        "seeds": {"search": True, "most": 5, "search_pages": 1, "usernames": []},
+    }
 
 
 def test_a_file_is_read_with_its_paths_from_its_folder(tmp_path, monkeypatch):

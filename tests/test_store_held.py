@@ -10,7 +10,8 @@ from storing import AT, a_store, beside, mentioning, one, profile, reopened, row
 from tiny import BEGIN, Clock, Wire, close, parts_of, stored, story
 
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Answer, Grant, Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
+from socialcrawl.model import Answer, Grant, Mention, Node, Outcome, Page, Pick, PostRow, Request, Who, unix
+from socialcrawl.relevance import Topic
 from socialcrawl.run import run
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.memory import MemoryStore
@@ -21,17 +22,17 @@ HOUR = 3600.0
 LATER = AT + HOUR
 
 
-def suns(text):
+def suns(text, lang=None, created_at=None):
     return text.count("sun")
 
 
-def moons(text):
+def moons(text, lang=None, created_at=None):
     return text.count("moon")
 
 
-def again(store, name="again", count=suns, hours=2.0, *, keep=False):
+def again(store, name="again", hits=suns, hours=2.0, *, keep=False):
     """Another campaign of the same database that takes answers of the last hours."""
-    return beside(store, name, reuse=Reuse(hours, count, keep))
+    return beside(store, name, reuse=Reuse(hours, hits, keep))
 
 
 def look_up(n=0, **asked):
@@ -109,7 +110,7 @@ def test_held_for_another_topic_it_is_as_if_the_page_had_come_again(database, pa
         store.enlist(names, AT)
         for n, page in enumerate(pages):
             save(store, counted(page, suns), n, AT + n, asked=timeline(n, 1, f"{n}"))
-        asking, buying = again(store, count=moons), beside(store, "buying")
+        asking, buying = again(store, hits=moons), beside(store, "buying")
         for n, page in enumerate(pages):
             held = asking.held(timeline(n, 1, f"{n}"), LATER).answer
             bought = save(buying, counted(page, moons), n, LATER, asked=timeline(n, 1, f"{n}")).answer
@@ -360,3 +361,16 @@ def test_the_ids_of_a_page_are_kept_in_their_order(store):
     save(store, Page([post("b"), post("a"), post("b")], [1, 1, 1]), asked=timeline())
     assert orjson.loads(one(store, "select post_ids from request")) == ["b", "a", "b"]
     assert again(store).held(timeline(), LATER).answer == Answer(3, 3, [], [], {}, {})
+
+
+def test_a_held_post_is_counted_by_its_language_and_time_as_one_that_came(store):
+    posts = [post(str(n), "sun")._replace(lang=lang, created_at=at) for n, (lang, at) in enumerate(
+        [("en", "2026-11-20T00:00:00.000Z"), ("de", "2026-11-20T00:00:00.000Z"), (None, None),
+         ("en", "2026-11-19T23:59:59.000Z")]
+    )]  # fmt: skip
+    save(store, Page(posts, [1] * 4), asked=timeline())
+    topic = Topic(["sun"], languages=["en"], begin=unix("2026-11-20T00:00:00Z"))
+    asking = again(store, hits=topic.hits)
+    assert asking.held(timeline(), LATER).answer.hits == 2
+    found = rows(asking, f"select post, occurrences from hit where campaign = {asking.campaign} order by post")
+    assert [tuple(row) for row in found] == [("0", 1), ("2", 1)]

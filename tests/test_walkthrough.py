@@ -69,7 +69,7 @@ def test_one_batch_through_the_nine_stages(world):
     rules, topic = policy("x").limited(10, 60.0), Topic(["telescope"])
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, [Credential("main")], Caps())
-    wire = XWire({"main": client("token", url)}, TWEET, rules, topic.count, lambda: 1000.0)
+    wire = XWire({"main": client("token", url)}, TWEET, rules, topic.hits, lambda: 1000.0)
     (ada,) = store.enlist(["Ada"], 0.0)
     crawl = Collect(Seeds(names=[ada]), named("nh-ne-sum", seed=1), steps=1, width=source.width)
 

@@ -1,6 +1,8 @@
 import math
 import re
+import time
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 from crawling import TOKEN, TOPIC, posts
@@ -9,7 +11,7 @@ from socialcrawl.mock.server import running
 from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Who
 from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
-from socialcrawl.sources.x.source import TIMELINE, XSource
+from socialcrawl.sources.x.source import TIMELINE, XSource, span
 from socialcrawl.sources.x.vocabulary import POST, TWEET, USER_FIELDS
 from socialcrawl.sources.x.wire import XWire, client
 from socialcrawl.store.memory import MemoryStore
@@ -64,6 +66,63 @@ def test_a_search_asks_for_its_query_and_only_the_new_vocabulary_pays_for_author
     )
     more = {"expansions": "author_id", "user.fields": USER_FIELDS} if words is POST else {}
     assert dict(request.params) == {"query": "second query", "max_results": "100", **words.fields, **more}
+
+
+def unix(text):
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+NOW = unix("2026-11-20T12:00:00")
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "found"),
+    [
+        (None, None, {}),
+        ("2026-11-01T00:00:00", None, {"start_time": "2026-11-01T00:00:00Z"}),
+        ("2026-11-01T00:00:00.9", "2026-11-02T00:00:00.1",
+         {"start_time": "2026-11-01T00:00:00Z", "end_time": "2026-11-02T00:00:01Z"}),
+        ("2026-11-01T00:00:00", "2026-12-01T00:00:00", {"start_time": "2026-11-01T00:00:00Z"}),  # X refuses the future
+        ("2026-11-20T11:59:55", "2026-11-20T11:59:58", {}),
+        ("2006-03-21T00:00:00", "2026-11-01T00:00:00", {"end_time": "2026-11-01T00:00:00Z"}),
+        ("2006-03-21T00:00:00", "2008-01-01T00:00:00", {"end_time": "2010-11-06T00:00:01Z"}),
+    ],
+)  # fmt: skip
+def test_a_timeline_is_bounded_by_the_times_that_x_knows(begin, end, found):
+    assert span(begin and unix(begin), end and unix(end), NOW) == found
+
+
+def test_timelines_are_bounded_on_every_page_and_searches_are_not():
+    bounds = {"start_time": "2026-11-01T00:00:00Z"}
+    pick, who = Pick(1, Node(1), "expand"), Who("42", None)
+    requests, _ = converse(talk_of(pick, who, pages_per_user=2, span=bounds), ok("b"), ok(None))
+    plain, _ = converse(talk_of(pick, who, pages_per_user=2), ok("b"), ok(None))
+    assert [request.params for request in requests] == [{**request.params, **bounds} for request in plain]
+    assert "start_time" not in next(talk_of(Pick(0, Node(-1), "search"), span=bounds)).params
+
+
+def test_what_a_bounded_timeline_brings_and_bills_is_what_counts(mock):
+    written = Counter(name.lower() for name in posts().authors)
+    name = written.most_common(1)[0][0]
+    times = sorted(posts().created_at[row] for row, author in enumerate(posts().authors) if author.lower() == name)
+    begin, end = (float(times[len(times) * part // 5]) for part in (1, 4))
+    topic = Topic([TOPIC], begin=begin, end=end)
+    found = {}
+    for bounds in ({}, span(begin, end, time.time())):
+        store = MemoryStore()
+        (node,) = store.enlist([name], 0.0)
+        wire = XWire({"main": client(TOKEN, mock.url)}, TWEET, POLICY, topic.hits, lambda: 1.0)
+        talks = XSource(POLICY, TWEET, [], 32, span=bounds)
+        (talk,) = talks.talks((Pick(0, node, "expand"),), {node: store.accounts([node])[node]})
+        told = []
+        outcome = carry(talk, wire, store, told)[0]
+        found[len(bounds)] = outcome, sum(reply.cost for request, reply in told if request.endpoint == TIMELINE)
+    (whole, dear), (part, cheap) = found[0], found[2]
+    assert 0 < part.posts < whole.posts
+    assert (part.value, part.occurrences) == (whole.value, whole.occurrences)
+    assert part.posts == sum(begin <= at < end for at in times)
+    assert part.occurrences > 0
+    assert (dear, cheap) == (whole.posts * 500, part.posts * 500)
 
 
 def test_the_two_vocabularies_are_never_mixed():
@@ -227,7 +286,7 @@ def by_the_definition(posts, author):
 def test_values_and_links_are_those_of_the_definition_and_a_replay_gives_them_again(mock, words):
     store = MemoryStore()
     talks = XSource(POLICY, words, [TOPIC], pages_per_user=32)
-    wire = XWire({"main": client(TOKEN, mock.url)}, words, POLICY, Topic([TOPIC]).count, lambda: 1.0)
+    wire = XWire({"main": client(TOKEN, mock.url)}, words, POLICY, Topic([TOPIC]).hits, lambda: 1.0)
     written = Counter(name.lower() for name in posts().authors)
     order = sorted((count, name) for name, count in written.items())
     chosen = [name for _, name in (*order[-6:], *order[:3], *order[100:110])]

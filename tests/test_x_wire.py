@@ -30,7 +30,7 @@ def timeline(words=TWEET, **more):
 
 def wire(url, words=TWEET, *, patience=5.0, token=TOKEN, keep=False, rules=POLICY):
     clients = {"main": client(token, url, (patience, patience))}
-    return XWire(clients, words, rules, Topic([TOPIC]).count, time.time, keep)
+    return XWire(clients, words, rules, Topic([TOPIC]).hits, time.time, keep)
 
 
 def send(url, request, words=TWEET, **more):

@@ -12,7 +12,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.imports.bring import Brought, Files, as_history, as_posts, as_seeds
 from socialcrawl.model import iso
-from socialcrawl.relevance import Topic
+from socialcrawl.plan import about
 from socialcrawl.settings import Settings, read
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import opened
@@ -74,7 +74,7 @@ def _agree(wanted: Wanted) -> None:
 
 
 def _seeds(wanted: Wanted, settings: Settings | None, files: Files) -> None:
-    topic = None if settings is None else Topic(settings.topic.keywords, settings.topic.patterns)
+    topic = None if settings is None else about(settings)
     with _sparing(wanted, settings) as spare:
         names, brought = as_seeds(files, topic, spare)
     lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])

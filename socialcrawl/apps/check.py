@@ -10,7 +10,8 @@ from rich.text import Text
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
-from socialcrawl.plan import Plan, chosen, plan
+from socialcrawl.plan import Plan, chosen, looking_on, plan
+from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings, read
 
 DONE, WRONG = 0, 2
@@ -60,6 +61,7 @@ def _meant(file: Path) -> Plan:
     meant = plan(settings)
     meant.guard()
     chosen(settings)
+    looking_on(settings)
     return meant
 
 
@@ -73,7 +75,19 @@ def _told(meant: Plan) -> str:
     settings = meant.settings
     steps = f"{settings.crawl.steps:,} steps" if settings.crawl.steps else "steps until the frontier is empty"
     told = f"campaign {settings.name!r}, {steps} with {settings.crawl.estimator}, into {settings.database}"
+    told = ", ".join([told, *_beside(meant)])
     if not meant.billed:
         return told
     most = meant.most
     return f"{told}; {'no bound on its cost' if most is None or isinf(most) else f'at most {dollars(round(most))}'}"
+
+
+def _beside(meant: Plan) -> Iterator[str]:
+    """What differs from a campaign that runs alone and always."""
+    settings = meant.settings
+    if settings.crawl.shadows:
+        yield f"{', '.join(settings.crawl.shadows)} looking on"
+    if meant.schedule != Schedule():
+        yield meant.schedule.told()
+    if settings.limits.weight != 1.0:
+        yield f"weight {settings.limits.weight:g}"

@@ -13,9 +13,10 @@ from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.files import read
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import iso
-from socialcrawl.plan import plan
+from socialcrawl.plan import about, plan
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
+from socialcrawl.sources.x.parse import Hits
 from socialcrawl.sources.x.source import LEGAL
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import Opened
@@ -61,11 +62,11 @@ class Files:
         """
         if not self.skip_bad:
             trouble = Trouble()
-            for _ in self.found(lambda text: 0, trouble, "looking through"):
+            for _ in self.found(_never, trouble, "looking through"):
                 pass
             self.refuse(trouble)
 
-    def found(self, count: Callable[[str], int], trouble: Trouble, what: str, *, keep: bool = False) -> Iterator[Found]:
+    def found(self, count: Hits, trouble: Trouble, what: str, *, keep: bool = False) -> Iterator[Found]:
         """All that is in the files, in order."""
         posts = 0
         for path in self.paths:
@@ -99,7 +100,7 @@ def as_posts(files: Files, connection: Opened, settings: Settings | None, now: f
     """
     files.check()
     number = None if settings is None else _campaign(connection, settings, now)
-    count = _never if settings is None else Topic(settings.topic.keywords, settings.topic.patterns).count
+    count = _never if settings is None else about(settings).hits
     platform = "x" if settings is None else settings.source.platform
     intake = Intake(connection, platform, iso(now), number)
     trouble = _taken(files, intake, count, keep=settings is not None and settings.source.keep_original)
@@ -119,7 +120,7 @@ def as_history(files: Files, connection: Opened, settings: Settings, now: float)
         number = _campaign(connection, settings, now)
         idle(connection, number, platform)
         intake = Intake(connection, platform, iso(now), number, history=True)
-        count = Topic(settings.topic.keywords, settings.topic.patterns).count
+        count = about(settings).hits
         trouble = _taken(files, intake, count, keep=settings.source.keep_original, drop=False)
         authors, asked = remember(connection, number, platform, now)
         intake.close()
@@ -144,7 +145,7 @@ def as_seeds(
     posts: Counter[str] = Counter()
     names: dict[str, str] = {}
     seen: set[str] = set()
-    for found in files.found(_never if topic is None else topic.count, trouble, "reading"):
+    for found in files.found(_never if topic is None else topic.hits, trouble, "reading"):
         kept = spare(found)
         stored.forgotten += len(found.page.posts) - len(kept.page.posts)
         named = [*kept.authors.values(), *kept.named]
@@ -167,9 +168,7 @@ def as_seeds(
     return [(shown[name], number) for name, number in ordered], Brought(stored, trouble, len(posts))
 
 
-def _taken(
-    files: Files, intake: Intake, count: Callable[[str], int], *, keep: bool = False, drop: bool = True
-) -> Trouble:
+def _taken(files: Files, intake: Intake, count: Hits, *, keep: bool = False, drop: bool = True) -> Trouble:
     trouble = Trouble()
     for found in files.found(count, trouble, "storing", keep=keep):
         intake.take(found)
@@ -180,9 +179,9 @@ def _taken(
 
 
 def _campaign(connection: Opened, settings: Settings, now: float) -> int:
-    whole, usernames = settings.model_dump(mode="json"), plan(settings).usernames
-    return campaign(connection, whole, settings.identity(usernames), now)
+    whole, meant = settings.model_dump(mode="json"), plan(settings)
+    return campaign(connection, whole, settings.identity(meant.usernames), now, queries=meant.queries)
 
 
-def _never(text: str) -> int:
+def _never(text: str, lang: str | None, created_at: str | None) -> int:
     return 0

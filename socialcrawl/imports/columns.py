@@ -11,7 +11,7 @@ The columns are those of table `post` and those that `socialcrawl mock` reads:
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 from math import isfinite
@@ -21,6 +21,7 @@ import orjson
 
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import LARGEST, Mention, Page, PostRow, Who, iso
+from socialcrawl.sources.x.parse import Hits
 from socialcrawl.store.imports.found import MADE, Found
 
 NEEDED = ("author", "created_at", "text")
@@ -41,12 +42,12 @@ class BadRowError(ValueError):
     """A row that is no post; `str(error)` says why."""
 
 
-def page_of(rows: Sequence[tuple[str, Row]], count: Callable[[str], int], trouble: Trouble) -> Found:
+def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: Trouble) -> Found:
     """The posts of some rows; the bad ones are noted.
 
     Args:
         rows: (where it is, the row by column), in order.
-        count: occurrences of the topic in a text.
+        count: occurrences of the topic in a post, by text, language and time.
         trouble: what bad rows are added to.
     """
     posts: list[PostRow] = []
@@ -69,7 +70,7 @@ def page_of(rows: Sequence[tuple[str, Row]], count: Callable[[str], int], troubl
         mentions += [Mention(place, who, kind) for who, kind in named]
         if post.reply_to is not None:
             replies.append((place, post.reply_to))
-    page = Page(posts, [count(post.text) for post in posts], mentions)
+    page = Page(posts, [count(post.text, post.lang, post.created_at) for post in posts], mentions)
     return Found(page, None, times, authors, replies=replies)
 
 

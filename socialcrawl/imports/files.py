@@ -5,7 +5,7 @@ compressed with gzip. Each line of a JSON lines file says by itself which form i
 """
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +17,7 @@ from socialcrawl.imports.cells import Rows
 from socialcrawl.imports.columns import NEEDED, page_of
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.imports.tweets import JUNK, Tweets, line_of
+from socialcrawl.sources.x.parse import Hits
 from socialcrawl.store.imports.found import Found
 
 CHUNK = 1000  # posts stored together
@@ -24,12 +25,12 @@ GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 NUL = b"\\u0000"  # how JSON writes the one character that databases refuse
 
 
-def read(path: Path, count: Callable[[str], int], trouble: Trouble, *, keep: bool = False) -> Iterator[Found]:
+def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> Iterator[Found]:
     """The posts of a file, in its order, some at a time.
 
     Args:
         path: the file.
-        count: occurrences of the topic in a text.
+        count: occurrences of the topic in a post, by text, language and time.
         trouble: what lines that cannot be read are added to.
         keep: whether X's own JSON of each post is kept.
 
@@ -63,9 +64,7 @@ def _opened(path: Path, begin: bytes) -> Iterator[IO[bytes]]:
             yield file  # type: ignore[misc]
 
 
-def _lines(
-    path: Path, file: IO[bytes], count: Callable[[str], int], trouble: Trouble, *, keep: bool
-) -> Iterator[Found]:
+def _lines(path: Path, file: IO[bytes], count: Hits, trouble: Trouble, *, keep: bool) -> Iterator[Found]:
     """JSON lines: X's in any of their forms, or rows with columns; both may stand in one file."""
     tweets, rows = Tweets(count, trouble, keep), list[tuple[str, Any]]()
     for number, raw in enumerate(file, 1):
@@ -93,7 +92,7 @@ def _lines(
     yield from _rows(rows, count, trouble)
 
 
-def _rows(rows: list[tuple[str, Any]], count: Callable[[str], int], trouble: Trouble) -> Iterator[Found]:
+def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: Trouble) -> Iterator[Found]:
     """The rows that wait, as a page."""
     if rows:
         found = page_of(rows, count, trouble)
@@ -101,7 +100,7 @@ def _rows(rows: list[tuple[str, Any]], count: Callable[[str], int], trouble: Tro
         yield found
 
 
-def _csv(path: Path, file: IO[bytes], first: bytes, count: Callable[[str], int], trouble: Trouble) -> Iterator[Found]:
+def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: Trouble) -> Iterator[Found]:
     if b"\0" in first[:4096] or not first or first.startswith(b"["):
         kind = "is empty" if not first else "is one JSON list" if first.startswith(b"[") else "is of no known kind"
         raise PostsFileError(f"{path} {kind}: give twarc's JSON lines, or Parquet, CSV or JSON lines with columns.")
@@ -115,7 +114,7 @@ def _csv(path: Path, file: IO[bytes], first: bytes, count: Callable[[str], int],
     yield from _rows(rows, count, trouble)
 
 
-def _parquet(path: Path, count: Callable[[str], int], trouble: Trouble) -> Iterator[Found]:
+def _parquet(path: Path, count: Hits, trouble: Trouble) -> Iterator[Found]:
     import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of Parquet pay it
     from pyarrow import parquet  # noqa: PLC0415
 

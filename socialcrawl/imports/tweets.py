@@ -5,14 +5,14 @@ a post a line, with its author inside. twarc 1 kept posts of API 1.1; they are p
 of them are read by the parser that reads the live platform. Pure.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import AccountRow, Page, Who, iso
-from socialcrawl.sources.x.parse import FieldsMissingError, posts_page, users_page
+from socialcrawl.sources.x.parse import FieldsMissingError, Hits, posts_page, users_page
 from socialcrawl.sources.x.vocabulary import POST, TWEET, Vocabulary
 from socialcrawl.store.imports.found import Found
 
@@ -39,7 +39,7 @@ class Line:
 class Tweets:
     """Lines on their way to becoming a page; `count` counts the topic in a text."""
 
-    count: Callable[[str], int]
+    count: Hits
     trouble: Trouble
     keep: bool = False
     lines: list[tuple[str, Line]] = field(default_factory=list)

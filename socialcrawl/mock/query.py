@@ -182,5 +182,5 @@ def _operator(name: str, value: str) -> _Part:
     if name == "to" and user:
         return _Part(lambda post: post.replied == user, standalone=True)
     if name == "lang" and value:
-        return _Part(lambda post: post.lang == value, standalone=False)
+        return _Part(lambda post: post.lang.casefold() == value, standalone=False)
     raise QueryError(f"Reference to invalid operator '{name}:{value}'. Operator is not available in this mock")

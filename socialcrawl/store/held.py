@@ -26,11 +26,12 @@ HOUR = 3600.0  # seconds
 class Reuse:
     """Which answers are taken again: those of the last `hours`; 0 for none.
 
-    `count` counts this campaign's topic in a text; `keep` says that every post has to have its original JSON.
+    `hits` counts this campaign's topic in a post, by its text, its language and when it was written; `keep` says that
+    every post has to have its original JSON.
     """
 
     hours: float
-    count: Callable[[str], int]
+    hits: Callable[[str, str | None, str | None], int]
     keep: bool = False
 
 
@@ -50,7 +51,7 @@ class Held:
         self._asked = Lookup(connection, select(*asked).where(among(connection, request.c.digest)))
         came = (request.c.cursor, request.c.post_ids, request.c.nodes)
         self._came = Lookup(connection, select(*came).where(among(connection, request.c.id)))
-        texts = select(post.c.id, post.c.text).where(among(connection, post.c.id))
+        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at).where(among(connection, post.c.id))
         self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
         who = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, who.where(among(connection, account.c.node)))
@@ -81,7 +82,7 @@ class Held:
     def _page(self, row: Any, now: str) -> Answer | None:
         """A page counted anew; its hits are written."""
         ids = orjson.loads(row.post_ids or "[]")
-        counts = {key: self.reuse.count(text) for key, text in self._texts.rows(ids)}
+        counts = {key: self.reuse.hits(*told) for key, *told in self._texts.rows(ids)}
         pairs, found, missing = answers.from_nodes(row.nodes)
         named = list(dict.fromkeys([*(node for _, node in pairs), *found]))
         who = {node: Who(key, username) for node, key, username in self._who.rows(named)}

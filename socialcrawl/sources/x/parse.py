@@ -9,7 +9,7 @@ from socialcrawl.model import LARGEST, AccountRow, Mention, Page, PostRow, Who
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
 Json = Mapping[str, Any]
-Count = Callable[[str], int]
+Hits = Callable[[str, str | None, str | None], int]
 References = tuple[str | None, str | None, str | None]
 
 KINDS = {"replied_to": 0, "retweeted": 1, "reposted": 1, "quoted": 2}
@@ -31,15 +31,13 @@ class FieldsMissingError(Exception):
     """Requested fields did not arrive; `args[0]` lists them."""
 
 
-def posts_page(
-    payload: Json, words: Vocabulary, count: Count, *, keep: bool = False, author: str | None = None
-) -> Page:
+def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = False, author: str | None = None) -> Page:
     """A page of posts.
 
     Args:
         payload: the decoded answer of a timeline or a search.
         words: the vocabulary that was asked in.
-        count: occurrences of the topic in a text.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
         keep: whether each post's original JSON is kept.
         author: whose timeline it is; None for a search, whose posts name their authors.
 
@@ -61,7 +59,7 @@ def posts_page(
     users = (payload.get("includes") or NOTHING).get("users") or ()
     return Page(
         posts=rows,
-        hits=[count(row.text) for row in rows],
+        hits=[hits(row.text, row.lang, row.created_at) for row in rows],
         mentions=mentions,
         accounts=_checked([_account(user, words) for user in users], ACCOUNT_TYPES),
         answered=authors,

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Generator, Mapping, Sequence
+from datetime import UTC, datetime
+from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
@@ -12,6 +14,8 @@ from socialcrawl.sources.x.vocabulary import USER_FIELDS, Vocabulary
 LOOK_UP = 100  # users that one look-up answers for
 TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
 TOKEN = {TIMELINE: "pagination_token", SEARCH: "next_token"}
+FIRST = 1_289_001_600  # 2010-11-06, Unix seconds: the first time that a timeline can be bounded by
+LATEST = 60.0  # seconds: X wants an end to lie ten seconds back by its clock
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")  # usernames that a look-up accepts
 BY_ID, BY_NAME = "/2/users", "/2/users/by"
 
@@ -28,11 +32,20 @@ class XSource:
         queries: the texts of the campaign's queries; node -1 is the first, -2 the second.
         pages_per_user: the most pages of a timeline; X hands out at most 3,200 posts, 32 pages.
         search_pages: the most pages of a search.
+        span: what bounds a timeline in time, as `span` gives it; searches are not bounded.
     """
 
     def __init__(
-        self, policy: Policy, words: Vocabulary, queries: Sequence[str], pages_per_user: int = 1, search_pages: int = 1
+        self,
+        policy: Policy,
+        words: Vocabulary,
+        queries: Sequence[str],
+        pages_per_user: int = 1,
+        search_pages: int = 1,
+        *,
+        span: Mapping[str, str] | None = None,
     ) -> None:
+        self.span = dict(span or {})
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
 
@@ -68,7 +81,7 @@ class XSource:
             if known is None and reading.missing is None:
                 reading.missing = "unknown"
         if known is not None and reading.missing is None:
-            asked = {"id": known, **self.words.fields}
+            asked = {"id": known, **self.words.fields, **self.span}
             yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
         return {pick.n: reading.outcome()}
 
@@ -108,6 +121,29 @@ class XSource:
     def _names(self, key: tuple[int, int], endpoint: str, params: Mapping[str, str], count: int) -> Request:
         params = {**params, "user.fields": USER_FIELDS}
         return Request(key, endpoint, params, count, self.policy.most(endpoint, count))
+
+
+def span(begin: float | None, end: float | None, now: float) -> dict[str, str]:
+    """The parameters that bound a timeline in time, so that X neither returns nor bills what does not count.
+
+    X knows whole seconds from November 2010 on, so what is asked for may begin a little early and end a little late;
+    it refuses an end that has not come, which bounds nothing.
+
+    Args:
+        begin: the first instant that counts, Unix seconds; None: no bound.
+        end: the first that does not; None: no bound.
+        now: Unix seconds.
+    """
+    found: dict[str, str] = {}
+    if begin is not None and FIRST < begin < now - LATEST:
+        found["start_time"] = _stamp(floor(begin))
+    if end is not None and end <= now - LATEST:
+        found["end_time"] = _stamp(max(ceil(end), FIRST + 1))
+    return found
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _why(pick: Pick, reply: Reply, answer: Answer) -> str | None:

@@ -47,7 +47,7 @@ class XWire:
         clients: tweepy clients by the name of their credential.
         words: the vocabulary that requests and answers are written in.
         policy: the prices.
-        count: occurrences of the topic in a text.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
         now: the clock, for the instant of arrival.
         keep: whether each post's original JSON is kept.
         whole: whether each answer is kept as it came.
@@ -56,7 +56,7 @@ class XWire:
     clients: Mapping[str, tweepy.Client]
     words: Vocabulary
     policy: Policy
-    count: Callable[[str], int]
+    hits: parse.Hits
     now: Callable[[], float]
     keep: bool = False
     whole: bool = False
@@ -124,7 +124,7 @@ class XWire:
         if request.endpoint in (BY_ID, BY_NAME):
             return parse.users_page(body, self.words)
         author = request.params.get("id")
-        page = parse.posts_page(body, self.words, self.count, keep=self.keep, author=author)
+        page = parse.posts_page(body, self.words, self.hits, keep=self.keep, author=author)
         if author and not page.posts and (reason := parse.gone(body.get("errors") or ())):
             return Page(missing=[(Who(author, None), reason)])
         return page

@@ -1,0 +1,270 @@
+"""When a campaign works: always, at the times of a cron expression, or after a pause; and in which hours of the day.
+
+A *turn* is a stretch of work. A continuous campaign has one turn, which the window of the day may interrupt. With
+`cron` or `every` a turn begins at its time and goes on until the campaign has to wait for the first time, be it for a
+window of the platform, its share of a token or a pause after a failure; with `lasting` it waits and goes on until so
+many seconds after it began. Then the next turn is waited for. Pure: time is an argument, Unix seconds.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from difflib import get_close_matches
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.words import span
+
+FIELDS = {"minute": (0, 59), "hour": (0, 23), "day of the month": (1, 31), "month": (1, 12), "day of the week": (0, 7)}
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+NAMES = {"month": {name: i + 1 for i, name in enumerate(MONTHS)}, "day of the week": {d: i for i, d in enumerate(DAYS)}}
+PART = re.compile(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/([1-9][0-9]*))?")
+HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])\s*-\s*(?:([01][0-9]|2[0-3]):([0-5][0-9])|(24):(00))")
+RARE = 9 * 366  # days within which every date comes: the leap day after 2096 is that of 2104
+HOUR, WHOLE = 3600, 1440  # seconds, minutes of a day
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """The times of a cron expression: minute, hour, day of the month, month, day of the week (0 and 7 are Sunday).
+
+    As cron itself has it: where both kinds of days are named, either is enough. A wall time that a day lacks (clocks go
+    forward) comes as much later; one that comes twice counts once, or twice where every hour is meant.
+    """
+
+    text: str
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    hourly: bool
+    either: bool
+
+    def after(self, at: float, zone: ZoneInfo) -> float | None:
+        """The first of its times later than `at` by the clocks of `zone`; None if none comes in nine years."""
+        first = datetime.fromtimestamp(at, zone).date() - timedelta(days=1)  # its last times may come on the next day
+        for number in range(RARE):
+            day = first + timedelta(days=number)
+            later = [found for found in self._times(day, zone) if found > at] if self._on(day) else []
+            if later:
+                return min(later)
+        return None
+
+    def _on(self, day: date) -> bool:
+        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        return day.month in self.months and (of_month or of_week if self.either else of_month and of_week)
+
+    def _times(self, day: date, zone: ZoneInfo) -> Iterator[float]:
+        for fold in (0, 1) if self.hourly else (0,):
+            for hour in self.hours:
+                for minute in self.minutes:
+                    yield datetime.combine(day, time(hour, minute, fold=fold), zone).timestamp()
+
+
+def cron(text: str) -> Cron:
+    """The times that a cron expression of five fields means.
+
+    Raises:
+        SettingsError: it is none, or means no time at all.
+    """
+    parts = text.lower().split()
+    if len(parts) != len(FIELDS):
+        raise SettingsError(
+            f"{text!r} is no cron expression: write five fields (minute, hour, day of the month, month, day of the "
+            'week), as "0 3 * * *" for every day at 03:00'
+        )
+    minutes, hours, days, months, weekdays = (_field(part, name) for part, name in zip(parts, FIELDS, strict=True))
+    either = not parts[2].startswith("*") and not parts[4].startswith("*")
+    weekdays = {day % 7 for day in weekdays}
+    found = Cron(
+        text,
+        tuple(sorted(minutes)),
+        tuple(sorted(hours)),
+        frozenset(days),
+        frozenset(months),
+        frozenset(weekdays),
+        hourly=len(hours) == 24,
+        either=either,
+    )
+    if found.after(0.0, ZoneInfo("UTC")) is None:
+        raise SettingsError(f"{text!r} never comes: no such month has such a day")
+    return found
+
+
+def _field(text: str, name: str) -> set[int]:
+    low, high = FIELDS[name]
+    found: set[int] = set()
+    for part in text.split(","):
+        match = PART.fullmatch(part)
+        if match is None or (match[2] and not match[3] and match[4]):
+            raise SettingsError(f"{part!r} is no {name} of a cron expression: write *, 3, 1-5, */10 or 1,15")
+        every, first, last, step = match.groups()
+        begin = low if every else _number(first, name)
+        end = high if every else _number(last, name) if last else begin
+        if begin > end:
+            raise SettingsError(f"{part!r} runs backwards as a {name}: write it as two ranges, parted by a comma")
+        found |= set(range(begin, end + 1, int(step or 1)))
+    return found
+
+
+def _number(text: str, name: str) -> int:
+    low, high = FIELDS[name]
+    known = NAMES.get(name, {})
+    number = known.get(text, int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else -1)
+    if not low <= number <= high:
+        raise SettingsError(f"{text!r} is no {name}: write a number from {low} to {high}{_or(known)}")
+    return number
+
+
+def _or(known: dict[str, int]) -> str:
+    return f", or {', '.join(known)}" if known else ""
+
+
+def hours(text: str) -> tuple[int, int]:
+    """The window of the day written as 22:00-06:00: minutes after midnight, its end exclusive.
+
+    Raises:
+        SettingsError: it is none, or empty.
+    """
+    match = HOURS.fullmatch(text.strip())
+    if match is None:
+        raise SettingsError(f'{text!r} is no window of the day: write "22:00-06:00"')
+    a, b, *rest = (int(part) for part in match.groups() if part is not None)
+    begin, end = 60 * a + b, 60 * rest[0] + rest[1]
+    if begin == end % WHOLE:
+        raise SettingsError(f"{text!r} begins where it ends: leave it out, or write the hours that are meant")
+    return begin, end % WHOLE
+
+
+def zone(name: str) -> ZoneInfo:
+    """The time zone of that name.
+
+    Raises:
+        SettingsError: there is none; the message gives the nearest.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        nearest = get_close_matches(name, sorted(available_timezones()), 1)
+        hint = f": did you mean {nearest[0]!r}?" if nearest else ": write one such as Europe/Berlin, or UTC"
+        raise SettingsError(f"there is no time zone {name!r}{hint}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When a campaign works; continuous where neither `cron` nor `every` is given.
+
+    Attributes:
+        cron: the times at which turns begin.
+        every: seconds from the end of a turn to the next.
+        between: the window of the day, as `hours` gives it.
+        timezone: whose clocks `cron` and `between` mean.
+        lasting: seconds that a turn may last; None: until it has to wait.
+    """
+
+    cron: Cron | None = None
+    every: float | None = None
+    between: tuple[int, int] | None = None
+    timezone: str = "UTC"
+    lasting: float | None = None
+
+    @property
+    def continuous(self) -> bool:
+        """Whether there is one turn only."""
+        return self.cron is None and self.every is None
+
+    def open(self, now: float) -> bool:
+        """Whether the window of the day is open at `now`."""
+        if self.between is None:
+            return True
+        wall = datetime.fromtimestamp(now, zone(self.timezone))
+        at, (begin, end) = 60 * wall.hour + wall.minute, self.between
+        return begin <= at < end if begin < end else at >= begin or at < end
+
+    def closes(self, now: float) -> float | None:
+        """When the window of the day that is open at `now` closes; None: none is, or there is no such window."""
+        return self._turns(now) if self.between is not None and self.open(now) else None
+
+    def next(self, now: float, last: float | None = None) -> float | None:
+        """When the next turn may begin, `now` or later; None: never.
+
+        A time that was slept through is made up for at once, several of them by one turn; one at which the window of
+        the day is closed is put off until it opens.
+
+        Args:
+            now: Unix seconds.
+            last: when the last turn ended; None: there was none, and cron's next time is waited for.
+        """
+        due: float | None = now
+        if self.cron is not None:
+            due = self.cron.after(now - 1e-6 if last is None else last, zone(self.timezone))
+        elif self.every is not None and last is not None:
+            due = last + self.every
+        return None if due is None else self._opening(max(now, due))
+
+    def ends(self, began: float) -> float | None:
+        """When a turn that began then pauses at the latest, though it need not wait; None: nothing says so."""
+        lasting = None if self.lasting is None or self.continuous else began + self.lasting
+        return min((at for at in (self.closes(began), lasting) if at is not None), default=None)
+
+    def resumes(self, until: float, began: float, now: float) -> float | None:
+        """When a campaign goes on that has to wait at `now` until `until`, in a turn that began at `began`.
+
+        That is in the same turn if it still lasts then; else in the next, which begins when both its time has come and
+        the wait is over. None: never.
+        """
+        until = max(now, until)
+        ends = self.ends(began)
+        if (self.continuous or self.lasting is not None) and (ends is None or until < ends) and self.open(until):
+            return until
+        due = self.next(now, None if self.continuous else now)
+        return None if due is None else self._opening(max(due, until))
+
+    def told(self) -> str:
+        """The schedule in words, for people."""
+        parts = [] if self.cron is None else [f"at {self.cron.text!r}"]
+        parts += [] if self.every is None else [f"every {span(self.every)}"]
+        parts += [] if self.lasting is None else [f"for {span(self.lasting)}"]
+        if self.between is not None:
+            begin, end = (f"{minute // 60:02}:{minute % 60:02}" for minute in self.between)
+            parts.append(f"between {begin} and {end}")
+        zoned = self.cron is not None or self.between is not None
+        return ", ".join(parts or ["continuous"]) + (f" ({self.timezone})" if zoned else "")
+
+    def _opening(self, now: float) -> float | None:
+        return now if self.open(now) else self._turns(now)
+
+    def _turns(self, now: float) -> float | None:
+        """When the window of the day next opens or closes; four days are enough for every change of clocks."""
+        place = zone(self.timezone)
+        today = datetime.fromtimestamp(now, place).date()
+        edges = {
+            datetime.combine(today + timedelta(days=days), time(*divmod(minute, 60), fold=fold), place).timestamp()
+            for days in range(-1, 4)
+            for minute in self.between or ()
+            for fold in (0, 1)
+        }
+        is_open = self.open(now)
+        later = sorted(edge for edge in edges | set(_jumps(now, 4 * 24, place)) if edge > now)
+        return next((edge for edge in later if self.open(edge) != is_open), None)
+
+
+def _jumps(now: float, count: int, place: ZoneInfo) -> Iterator[float]:
+    """When the clocks of a zone are changed in the `count` hours from the hour of `now` on."""
+
+    def offset(at: float) -> float:
+        return (datetime.fromtimestamp(at, place).utcoffset() or timedelta()).total_seconds()
+
+    first = int(now // HOUR) * HOUR
+    for begin in range(first, first + count * HOUR, HOUR):
+        before = offset(begin)
+        low, high = begin, begin + HOUR
+        if offset(high) == before:
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if offset(middle) == before else (low, middle)
+        yield float(high)

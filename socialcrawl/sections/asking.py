@@ -1,0 +1,127 @@
+"""Sections on how a platform is asked: with which tokens, at which address, within which limits."""
+
+import re
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator, model_validator
+
+from socialcrawl.sections.values import FilePath, Positive, Section, Variable
+from socialcrawl.sources.x.vocabulary import VOCABULARIES
+
+LONGEST = 366 * 86_400  # seconds of a window
+
+
+class TokenSection(Section):
+    """One of several tokens: the environment variable that holds it, and for whom it speaks."""
+
+    env: Variable | list[Variable] = Field(
+        description="one variable (bearer), or four: API key, its secret, access token, its secret (OAuth 1.0a)"
+    )
+    kind: Literal["app", "user"] | None = Field(
+        default=None, description="app (bearer of an app: the default) or user (so are four secrets)"
+    )
+
+    @field_validator("env")
+    @classmethod
+    def _one_or_four(cls, env: str | list[str]) -> str | list[str]:
+        if isinstance(env, list) and len(env) != 4:
+            raise ValueError("write one variable (bearer), or four: key, its secret, access token, its secret")
+        return env
+
+    @model_validator(mode="after")
+    def _of_whom(self) -> Self:
+        if self.kind == "app" and isinstance(self.env, list):
+            raise ValueError('four secrets speak for a user: write kind = "user"')
+        return self
+
+    @property
+    def speaks(self) -> str:
+        """For whom the token speaks: app or user."""
+        return self.kind or ("app" if isinstance(self.env, str) else "user")
+
+    @property
+    def name(self) -> str:
+        """The name of the credential in the ledger."""
+        return self.env if isinstance(self.env, str) else self.env[2]
+
+
+class SourceSection(Section):
+    """Which platform, and how to speak to it. The token stays in the environment."""
+
+    platform: str = Field(default="x", description="x")
+    base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
+    token_env: Variable = Field(
+        default="X_BEARER_TOKEN", description="environment variable that holds the bearer token"
+    )
+    tokens: list[TokenSection] = Field(default=[], description="several tokens instead of token_env")
+    vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
+    pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=1, description="pages of 100 posts of a timeline"
+    )
+    reuse_hours: Annotated[float, Field(ge=0, le=8784)] = Field(
+        default=24.0, description="answers in the database that are younger are not asked for again"
+    )
+    policy: FilePath | None = Field(default=None, description="a price and limit table of your own")
+    keep_original: bool = Field(default=False, description="keep the platform's JSON of every post")
+    keep_answers: bool = Field(default=False, description="keep every answer as it came, for web archives (WARC)")
+    timeout: Annotated[float, Field(gt=0, le=3600)] = Field(default=30.0, description="seconds to wait for an answer")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.tokens and "token_env" in self.model_fields_set:
+            raise ValueError("token_env and tokens both name tokens: keep one of the two")
+        return self
+
+    @field_validator("platform")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name != "x":
+            raise ValueError(f"the platform {name!r} is not known; known is: x")
+        return name
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, url: str | None) -> str | None:
+        if url is not None and not _is_address(url):
+            raise ValueError("write the address of a server, such as https://api.x.com or http://127.0.0.1:8000")
+        return url
+
+    @field_validator("vocabulary")
+    @classmethod
+    def _spoken(cls, name: str) -> str:
+        if name not in VOCABULARIES:
+            raise ValueError(f"the vocabulary {name!r} is not known; known are: {', '.join(VOCABULARIES)}")
+        return name
+
+
+class LimitsSection(Section):
+    """Windows that differ from the platform's table: k requests per d seconds on every endpoint."""
+
+    k: Positive | None = Field(default=None, description="requests in a window")
+    d: Annotated[float, Field(gt=0, le=LONGEST)] | None = Field(default=None, description="seconds of a window")
+    pause: Annotated[float, Field(gt=0, le=900)] = Field(default=1.0, description="seconds of the first back-off")
+    longest_pause: Annotated[float, Field(gt=0, le=LONGEST)] = Field(
+        default=900.0, description="seconds of the longest"
+    )
+    give_up: Annotated[float, Field(gt=0, le=LONGEST)] = Field(
+        default=3600.0, description="seconds of nothing but failures after which the run stops"
+    )
+    cycle_day: Annotated[int, Field(ge=1, le=31)] = Field(
+        default=1, description="day of the month on which the billing cycle begins"
+    )
+    weight: Annotated[float, Field(gt=0, le=1000)] = Field(
+        default=1.0, description="share of a token's windows beside other campaigns of a daemon: 2 gets twice that of 1"
+    )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        known = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    # Two programs read such an address: what they could take for different hosts is refused.
+    host = re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-f:.]*:[0-9a-f:.]*", parts.hostname or "", re.ASCII)
+    plain = url.isprintable() and not re.search(r"[\\@?#\s]", url)
+    return bool(known and host and plain and parts.scheme in ("http", "https"))

@@ -1,0 +1,92 @@
+"""What sections are made of: a table of typed keys, and the values that many of them take."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.model import LARGEST
+from socialcrawl.words import instant, seconds
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
+ACCOUNT = re.compile(r"@?[A-Za-z0-9_*]+")
+
+
+def _variable(name: str) -> str:
+    if not VARIABLE.fullmatch(name):
+        raise ValueError("write the name of an environment variable, never the token itself")
+    return name
+
+
+def checking(understood: Callable[[str], object]) -> AfterValidator:
+    """What keeps a text as it is written, if it is `understood`."""
+
+    def keep(text: str) -> str:
+        try:
+            understood(text)
+        except SettingsError as error:
+            raise ValueError(str(error)) from error
+        return text
+
+    return AfterValidator(keep)
+
+
+def _span(text: str) -> float:
+    length = seconds(text)
+    if not any(letter.isalpha() for letter in text):
+        raise SettingsError("write it with its unit, as 12h or 7d")
+    return length
+
+
+def _together(given: Any) -> int | str:
+    if given != "auto" and (type(given) is not int or not 1 <= given <= LARGEST):
+        raise ValueError('write a number, 1 or more, or "auto"')
+    return cast("int | str", given)
+
+
+def _moment(given: Any) -> Any:
+    """An instant, however TOML has it, as ISO 8601 in UTC; a date is its midnight."""
+    if given is None:
+        return None
+    try:
+        at = datetime.fromtimestamp(instant(given.isoformat() if isinstance(given, date) else given), UTC)
+    except (SettingsError, TypeError, ValueError, OverflowError, OSError) as error:
+        raise ValueError("this is no instant: write 2026-11-20 or 2026-11-20T12:00:00Z") from error
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def _language(given: str) -> str:
+    if not LANGUAGE.fullmatch(given):
+        raise ValueError("a language is written as its BCP 47 tag: en, de, zh-TW")
+    return given
+
+
+def _account(name: str) -> str:
+    if not ACCOUNT.fullmatch(name.strip()):
+        raise ValueError("write a username of X (letters, digits and _), or a pattern of it with *, such as *_bot")
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_variable)]
+Span = Annotated[str, checking(_span)]
+Moment = Annotated[str | None, BeforeValidator(_moment)]
+Together = Annotated[
+    int | str,
+    PlainValidator(_together),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST}, {"const": "auto"}]}),
+]
+Language = Annotated[str, AfterValidator(_language)]
+Names = list[Annotated[str, AfterValidator(_account)]]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+FilePath = Annotated[Path, Field(strict=False)]
+
+
+class Section(BaseModel):
+    """A table of a campaign file; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, serialize_by_alias=True)

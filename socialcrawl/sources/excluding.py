@@ -1,0 +1,78 @@
+"""A source that leaves bots and hubs alone: they are picks whose outcome is `missing`, at once and for nothing."""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from socialcrawl.model import Node, Outcome, Reply, Request, Who
+from socialcrawl.protocols import Batch, Source, Talk
+
+EXCLUDED = "excluded"  # why the outcome of such a pick is missing
+ACTS = ("resolve", "seed", "expand")  # what is done to an account; a search asks for none
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """The accounts that are not asked: usernames and patterns with `*` in any case; `include` are exceptions."""
+
+    exclude: Sequence[str] = ()
+    include: Sequence[str] = ()
+    _out: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+    _in: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_out", _compiled(self.exclude))
+        object.__setattr__(self, "_in", _compiled(self.include))
+
+    def excludes(self, username: str) -> bool:
+        """Whether nobody asks the account of that name."""
+        out = self._out is not None and self._out.fullmatch(username) is not None
+        return out and (self._in is None or self._in.fullmatch(username) is None)
+
+    def why(self, username: str) -> str | None:
+        """The first of `exclude` because of which it is not asked; None if it is."""
+        if not self.excludes(username):
+            return None
+        return next(name for name in self.exclude if Accounts([name]).excludes(username))
+
+
+class Excluding:
+    """A source behind which the excluded are not asked.
+
+    An account that is known by its id only is asked: whose it is comes out by that.
+
+    Args:
+        source: the platform, which is given the other picks.
+        accounts: who is excluded.
+    """
+
+    def __init__(self, source: Source, accounts: Accounts) -> None:
+        self.source, self.accounts = source, accounts
+
+    def width(self, act: str) -> int:
+        """See `protocols.Source.width`."""
+        return self.source.width(act)
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+        """See `protocols.Source.talks`."""
+        out = {pick.n for pick in batch if pick.act in ACTS and self._excludes(accounts.get(pick.node))}
+        if not out:
+            return self.source.talks(batch, accounts)
+        left = tuple(pick for pick in batch if pick.n not in out)
+        silent = _silence(tuple(pick for pick in batch if pick.n in out))
+        return [silent, *(self.source.talks(left, accounts) if left else ())]
+
+    def _excludes(self, who: Who | None) -> bool:
+        return who is not None and who.username is not None and self.accounts.excludes(who.username)
+
+
+def _silence(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
+    yield from ()
+    return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=EXCLUDED) for pick in out}
+
+
+def _compiled(names: Sequence[str]) -> re.Pattern[str] | None:
+    bare = [name.strip().removeprefix("@") for name in names]
+    if not bare:
+        return None
+    return re.compile("|".join(".*".join(map(re.escape, name.split("*"))) for name in bare), re.IGNORECASE | re.DOTALL)
