@@ -6,6 +6,7 @@ was stored with the decision has to be the same, bit for bit; `Decision.agrees` 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,10 @@ from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick
 from socialcrawl.plan import chosen
 from socialcrawl.protocols import History
-from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings, checked
 from socialcrawl.sources.x.vocabulary import vocabulary
 from socialcrawl.store.traces import Ask, Begun, Led, Traces
+from socialcrawl.store.versions import in_force
 
 KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a decision rests
 NEVER = 2**62
@@ -54,6 +55,7 @@ class Decision:
         turn: the estimator that spoke.
         intercept, parts: how the score is made; no parts where the estimator is no sum.
         agrees: whether score and features are those that were stored with the pick; None: there is no pick.
+        why: where they are not, what happened to the history after the decision.
     """
 
     taken: int
@@ -66,6 +68,7 @@ class Decision:
     intercept: float
     parts: list[Part]
     agrees: bool | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ class Explanation:
     waiting (a seed whose turn comes) | unchosen (a search found it, when there were seeds enough) | resting (it failed,
     and is offered again) | frontier | closed (linked to, but out). `rests_until` is a pick.n. `asks` are the decisions
     to ask it; `decision` is about the last one that was a choice, or about now; `links` are those known by then;
-    `names` say how nodes are called; `together` is the refresh rate r.
+    `names` say how nodes are called; `together` is the refresh rate r. `epochs` have (number, first pick.n, when, why);
+    `versions` of the settings (number, first pick.n, when, keys that changed), `version` is the one explained with.
     """
 
     campaign: str
@@ -96,6 +100,8 @@ class Explanation:
     names: dict[Node, str] | None = None
     why: str | None = None
     epochs: Sequence[tuple[int, int, str, str]] = ()
+    version: int = 0
+    versions: Sequence[tuple[int, int, str, Sequence[str]]] = ()
 
 
 def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanation:
@@ -115,11 +121,16 @@ def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanati
     return _Case(traces, whole, user, known.node).explanation()
 
 
-def crawl_of(settings: Settings, names: Sequence[Node]) -> Collect:
-    """The crawl that the settings of a campaign make, with nothing absorbed; `names` are the accounts it named."""
-    queries = Topic(settings.topic.keywords, settings.topic.patterns).searches() if settings.seeds.search else []
+def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
+    """The crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it.
+
+    Args:
+        settings: those of the campaign.
+        names: the accounts it named.
+        topics: the first pick.n under each new topic.
+    """
     look_up = not vocabulary(settings.source.vocabulary).search
-    seeds = Seeds([Node(-1 - i) for i in range(len(queries))], names, settings.seeds.most, look_up=look_up)
+    seeds = Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics)
     return Collect(seeds, chosen(settings)[0], settings.crawl.steps)
 
 
@@ -128,22 +139,30 @@ class _Case:
 
     def __init__(self, traces: Traces, begun: Begun, user: str, node: Node) -> None:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
-        source = {key: begun.settings["source"][key] for key in ("platform", "vocabulary")}
-        given = {key: begun.settings[key] for key in KEPT} | {"source": source}
-        given["seeds"] = given["seeds"] | {"file": None}  # what it named is in the identity
-        self.settings = checked(given, f"the settings of the campaign {begun.name!r}")
-        names = traces.enlisted(begun.platform, begun.identity["seeds"]["usernames"])
-        self.crawl = crawl_of(self.settings, names)
         self.asks = traces.asks(begun.id, node)
+        self.epochs, self.versions = traces.epochs(begun.id), traces.versions(begun)
+        made = [ask for ask in self.asks if ask.act == "expand" and not self._again()]
+        self.n = made[-1].n if made else None
+        self.before = made[-1].batch if made else NEVER
+        self.version = in_force(self.versions, self.before)
+        self.settings = self._settings(self.version.settings)
+        names = traces.enlisted(begun.platform, begun.identity["seeds"]["usernames"])
+        self.crawl = crawl_of(self.settings, names, traces.topics(begun.id))
         self.searched = False
+
+    def _settings(self, told: dict[str, Any]) -> Settings:
+        """The settings on which a decision rests, of those that are stored."""
+        source = {key: told["source"][key] for key in ("platform", "vocabulary")}
+        given = {key: told[key] for key in KEPT} | {"source": source}
+        # What a file named, and whoever was forgotten, has a seat in the identity.
+        given["seeds"] = given["seeds"] | {"file": None, "usernames": []}
+        return checked(given, f"the settings of the campaign {self.begun.name!r}")
 
     def explanation(self) -> Explanation:
         """Everything about it."""
-        chosen = [ask for ask in self.asks if ask.act == "expand" and not self._again()]
-        before = chosen[-1].batch if chosen else NEVER
-        self._fold(before)
-        decision = self._decision(chosen[-1].n if chosen else None)
-        links = self._links(before)
+        self._fold(self.before)
+        decision = self._decision(self.n)
+        links = self._links(self.before)
         last = self.asks[-1].missing if self.asks else None
         same = Node(int(last.removeprefix(SAME))) if last and last.startswith(SAME) else None
         state = self._state(met=bool(links or decision))
@@ -154,7 +173,7 @@ class _Case:
             state,
             self.settings.crawl.estimator,
             self.settings.crawl.strategy,
-            self.settings.crawl.refresh_rate,
+            self.settings.crawl.together or 1,
             self.settings.crawl.steps,
             self.node,
             self.asks,
@@ -164,7 +183,9 @@ class _Case:
             self.crawl.resting.get(self.node) if state == "resting" else None,
             self.traces.names(everybody + ([decision.best[1]] if decision else [])),
             None,
-            self.traces.epochs(self.begun.id),
+            self.epochs,
+            self.version.number,
+            [(one.number, one.first, one.at, one.changed) for one in self.versions],
         )
 
     def _fold(self, before: int) -> None:
@@ -215,6 +236,7 @@ class _Case:
         features = dict(zip(COLUMNS, graph.features(row), strict=True))
         speaks = _turn(estimator, taken)
         terms = speaks.terms(taken)
+        agrees = None if n is None else self._agrees(n, score, features)
         return Decision(
             taken,
             score,
@@ -225,12 +247,19 @@ class _Case:
             _called(speaks, estimator),
             terms.intercept if terms else 0.0,
             _parts(terms, self.crawl, row) if terms else [],
-            None if n is None else self._agrees(n, score, features),
+            agrees,
+            self._changed() if agrees is False else None,
         )
 
     def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
         stored = self.traces.picked(self.begun.id, n)
         return stored == Pick(n, self.node, "expand", score, tuple(features.values()))
+
+    def _changed(self) -> str:
+        """What happened to the history after the decision."""
+        later = [f"epoch {number} ({why}) began with decision {first:,}" for number, first, _, why in self.epochs
+                 if first > self.before]  # fmt: skip
+        return f"{', '.join(later)}: the history before is another one now" if later else "the history was changed"
 
     def _links(self, before: int) -> list[Led]:
         others = [node for node, n in self.traces.aliases(self.begun.id, self.node) if n < before]

@@ -132,6 +132,11 @@ class Graph:
         """Whether each of `rows` is in the frontier."""
         return self._open[rows]
 
+    def is_closed(self, node: Node) -> bool:
+        """Whether a node is known and not in the frontier: it is a seed, or was asked."""
+        row = self.row(node) if node < len(self._next_of) else -1
+        return row >= 0 and not self._open[row]
+
     def changes(self) -> Rows:
         """Rows whose features, or whose place in the frontier, changed since this was last asked; some repeatedly."""
         changed, self._changed = self._changed, []

@@ -61,7 +61,9 @@ def unix(text: str) -> float:
 class Pick:
     """One decision: ask `node`. `x` holds the features as picked, `score` the estimate that won.
 
-    `act` is search | resolve | seed | expand (collect); other kinds of crawl add theirs.
+    `act` is search | resolve | seed | expand (collect); other kinds of crawl add theirs. No features where there are
+    none, or where they are not known any more. `shadows` are the scores of those who looked on, by name; they are no
+    part of the decision: picks that differ in nothing else are equal.
     """
 
     n: int
@@ -69,6 +71,7 @@ class Pick:
     act: str
     score: float = 0.0
     x: tuple[float, ...] = ()
+    shadows: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +265,7 @@ class Outcome:
     """Everything now known of a picked node: totals, never differences.
 
     `value` is beta(node), `alpha[i]` the weight of the link to `targets[i]`; both float64. `missing` is None or
-    suspended | protected | deleted | unknown | temporary | same-as:<node>.
+    suspended | protected | deleted | unknown | temporary | excluded | forgotten | same-as:<node>.
     """
 
     n: int

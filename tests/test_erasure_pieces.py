@@ -290,7 +290,8 @@ def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(datab
         run = connection.exec_driver_sql
         run("insert into account (node, platform, username, handle, first_seen_at) values (4, 'x', 'B', 'bob', '2020')")
         seeds = '{"seeds": {"usernames": ["Bob", "ann"]}}'
-        run(f"insert into campaign values (1, 'c', 'x', 1, '{seeds}', '{seeds}', '2020')")
+        run("insert into campaign (id, name, platform, seed, settings, identity, created_at) "
+            f"values (1, 'c', 'x', 1, '{seeds}', '{seeds}', '2020')")  # fmt: skip
         run("insert into request (id, campaign, n, part, endpoint, params, credential, items, most, sent_at, digest) "
             """values (7, 1, 0, 0, 'by', '{"usernames":"Bob,ann","x":"1"}', '', 1, 1, '2026', 'hash')""")  # fmt: skip
         barring = Barring(connection, "x")

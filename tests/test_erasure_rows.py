@@ -45,7 +45,7 @@ def write(store, *statements):
             store.connection.exec_driver_sql(statement)
 
 
-def one_each(text):
+def one_each(text, lang, created_at):
     return text.count("secret-of")
 
 
@@ -352,4 +352,18 @@ def test_links_to_the_profile_and_names_of_other_letters_go_from_the_tables(kind
             ("@forgotten @zoe", '["https://example.org/"]')
         ]
         assert rows(store, f"select text from post where id = '{keys[1]}'") == [("@forgotten",)]
+        close(store)
+
+
+@BOTH
+def test_what_shadows_thought_of_the_forgotten_goes_and_of_others_stays(kind):
+    with a_place(kind) as place:
+        store, _ = crawled(place)
+        asked = rows(store, "select n, node from pick where act = 'expand' order by n")
+        write(store, *(f"insert into shadow values (1, {n}, 'bfs', 0.5)" for n, _ in asked))
+        gone = asked[1][1]
+        (key,) = rows(store, f"select platform_id from account where node = {gone}")[0]
+        forgotten(store, key)
+        left = [n for n, node in asked if node != gone]
+        assert [n for (n,) in rows(store, "select n from shadow order by n")] == left
         close(store)

@@ -23,10 +23,11 @@ from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.model import Credential, Node, Outcome, Pick, iso
 from socialcrawl.run import Parts, run
+from socialcrawl.sections.crawling import TopicSection
 from socialcrawl.settings import checked
 from socialcrawl.sources.x.source import XSource
 from socialcrawl.sources.x.vocabulary import vocabulary
-from socialcrawl.store.campaigns import campaign
+from socialcrawl.store.campaigns import Change, campaign, line
 from socialcrawl.store.database import connect
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.traces import Traces
@@ -53,17 +54,19 @@ def explain(connection, user, name=None):
 
 
 @contextmanager
-def crawled(place, settings=None, *, size=1, faults=None):
-    """The store of a campaign in the small town, after it was crawled as the settings say."""
+def crawled(place, settings=None, *, size=1, faults=None, change=None):
+    """The store of a campaign in the small town, after it was crawled (on) as the settings say."""
     settings = settings or settings_of()
     connection = connect(place)
     identity = settings.identity(USERNAMES)
-    store = SqlStore(connection, campaign(connection, settings.model_dump(mode="json"), identity, BEGIN), "x")
+    number = campaign(connection, settings.model_dump(mode="json"), identity, BEGIN, change=change)
+    store = SqlStore(connection, number, "x")
     how, words, wire = settings.crawl, vocabulary(settings.source.vocabulary), Wire(Clock(), faults=faults or {})
     source = XSource(POLICY, words, ["telescope"], pages_per_user=9, search_pages=2)
     names = store.enlist(USERNAMES, wire.clock.now())
     estimator = named(how.estimator, seed=3, switch_after=how.switch_after)
-    seeds = Seeds([Node(-1)], names, 4, look_up=not words.search)
+    topics = line(connection, number, ["telescope"]).topics
+    seeds = Seeds([Node(-1)], names, 4, look_up=not words.search, topics=topics)
     crawl = Collect(seeds, estimator, how.steps, source.width, strategy(how.strategy, seed=3))
     planner = WindowPlanner(POLICY, [Credential("main")], Caps())
     run(Parts(crawl, source, store, wire, planner, wire.clock, AtOnce(), Watcher()), size=size)
@@ -294,6 +297,72 @@ def test_a_decision_whose_history_was_changed_says_so(file):
         told = explain(store.connection, user)
         assert told.decision is None or told.decision.agrees is False
         assert told.epochs == [(1, 99, "2026", "forget")]
+
+
+def told_of(store, capsys, place, pick):
+    from rich.console import Console
+
+    from socialcrawl.apps.explained import explained
+
+    user = pick["id"] or pick["username"]
+    explained(place, user, None, Console(width=200))
+    return explain(store.connection, user), capsys.readouterr().out
+
+
+NEVER = Change(lambda text, lang, created_at: 0, ["telescope"])
+
+
+def test_decisions_are_explained_with_the_settings_of_their_time(file, capsys):
+    with crawled(file, settings_of(estimator="nh-n-max", steps=4), size=2):
+        pass
+    with crawled(file, settings_of(estimator="lnh-sum", steps=9), size=2, change=NEVER) as store:
+        first = rows(store, "select first from epoch where number = 1")[0]["first"]
+        picks = asked(store)
+        assert [pick["n"] < first for pick in picks] == [True] * 4 + [False] * 5
+        for pick in picks:
+            told, text = told_of(store, capsys, file, pick)
+            assert told.decision.agrees is True
+            assert (told.estimator, told.version) == (("nh-n-max", 0) if pick["n"] < first else ("lnh-sum", 1))
+            assert told.versions[1][3] == ["crawl.estimator", "crawl.steps"]
+            assert f"version {told.version} of the settings, those of the time" in text
+            assert f"epoch 1 began at {told.epochs[0][2]} with decision {first} (crawl)" in text
+
+
+@pytest.mark.parametrize("estimator", ["nh-ne-sum", "lnh-sum", "hybrid-sum", "opic-e"])
+def test_decisions_under_an_older_topic_say_that_another_one_came(file, estimator, capsys):
+    change = Change(lambda text, lang, created_at: int(text[-1]) % 4, ["telescope"])
+    with crawled(file, settings_of(estimator=estimator, steps=5)):
+        pass
+    given = settings_of(estimator=estimator, steps=9).model_copy(update={"topic": TopicSection(keywords=["moon"])})
+    with crawled(file, given, change=change) as store:
+        (epoch,) = rows(store, "select first, why from epoch where number = 1")
+        assert epoch["why"] == "topic"
+        differ = 0
+        for pick in asked(store):
+            told, text = told_of(store, capsys, file, pick)
+            made = told.decision
+            if made is None or made.agrees is False:
+                assert pick["n"] < epoch["first"]
+                differ += 1
+            if made is not None and made.agrees is False:
+                assert f"epoch 1 (topic) began with decision {epoch['first']}" in made.why
+                assert "the history before is another one now" in text
+        assert 0 < differ <= 5
+
+
+def test_a_seed_that_was_forgotten_does_not_stand_in_the_way(file):
+    from functools import partial
+
+    from socialcrawl.store.erasure.forgetting import forget
+    from socialcrawl.store.erasure.orders import ordered
+    from socialcrawl.store.erasure.quiet import erase
+
+    with crawled(file) as store:
+        order = ordered(["@person0"], [], None, None)
+        erase(store.connection, partial(forget, order=order, now=iso(AT)))
+        assert explain(store.connection, "person0").state == "forgotten"
+        last = asked(store)[-1]
+        assert explain(store.connection, last["id"]).state == "asked"
 
 
 @pytest.mark.parametrize("words", ["tweet", "post"])

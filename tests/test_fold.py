@@ -13,7 +13,7 @@ from storing import AT, a_store, reopened
 from socialcrawl.collect import folding
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
-from socialcrawl.collect.estimators.leastsquares import Moments
+from socialcrawl.collect.estimators.leastsquares import SCALE, Moments
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.graph import COLUMNS, Graph
 from socialcrawl.links import Additions
@@ -30,9 +30,10 @@ ACTS = ("expand", "expand", "expand", "expand", "import", "seed", "resolve", "se
 MISSING = (*[None] * 6, "temporary", "temporary", "deleted", "forgotten", "protected", "same-as")
 
 
-def crawl(name):
+def crawl(name, shadows=()):
     line = Seeds([Node(-1), Node(-2)], [Node(0), Node(5), Node(9)], 4)
-    return Collect(line, named(name, seed=3, switch_after=6), None)
+    others = {other: named(other, seed=3, switch_after=6) for other in shadows}
+    return Collect(line, named(name, seed=3, switch_after=6), None, shadows=others)
 
 
 @st.composite
@@ -64,8 +65,8 @@ def history_of(made, past=7):
     return history
 
 
-def absorbed(name, history):
-    by = crawl(name)
+def absorbed(name, history, shadows=()):
+    by = crawl(name, shadows)
     for batch, outcomes in history:
         by.absorb(batch, outcomes)
     return by
@@ -84,30 +85,37 @@ def state(by):
     told = [[(a.hex()) for a in graph.features(row)] for row in range(size)]
     line = (by.seeds.queries, by.seeds.unresolved, by.seeds.ready, by.seeds.asked, by.seeds.missing, by.seeds.failures)
     own = (by.picks, by.taken, by.relevance.hex(), by.seed_relevance.hex(), by.imported, by.failures)
-    scores = bits(by.estimator.score(graph, graph.frontier(), by.taken))
-    learner = getattr(by.estimator, "then", by.estimator)
-    sums = (learner.moments.rows, learner.moments.first, learner.moments.second) if by.learns else None
-    cash = bits(by.estimator.accounts.of(rows)) if hasattr(by.estimator, "accounts") else None
     names = [graph.row(Node(node)) for node in range(NODES) if node < len(graph._next_of)]
     resting = list(by.resting.items())
-    return seen, told, line, own, resting, scores, sums, cash, names, bits(graph.value(rows))
+    everybody = [mind(by, one) for one in by.company.all]
+    return seen, told, line, own, resting, everybody, names, bits(graph.value(rows))
+
+
+def mind(by, estimator):
+    """Everything that one of the estimators has learned, and what it thinks now."""
+    scores = bits(estimator.score(by.graph, by.graph.frontier(), by.taken))
+    learner = getattr(estimator, "then", estimator)
+    moments = getattr(learner, "moments", None)
+    sums = (moments.rows, moments.first, moments.second) if moments else None
+    cash = bits(estimator.accounts.of(np.arange(by.graph.size))) if hasattr(estimator, "accounts") else None
+    return scores, sums, cash
 
 
 def following(by, picks=20):
     """The next choices, each answered in the same way."""
     chosen = []
     while len(chosen) < picks and not isinstance(batch := by.choose(2, 0.0), Stop):
-        chosen += [(pick.n, pick.node, pick.act, pick.score.hex(), pick.x) for pick in batch]
+        chosen += [(pick.n, pick.node, pick.act, pick.score.hex(), pick.x, repr(pick.shadows)) for pick in batch]
         targets = [np.array([(pick.node * 5 + 3) % 40 + 40, (pick.node * 3 + 1) % 40], np.int64) for pick in batch]
         found = zip(batch, targets, strict=True)
         by.absorb(batch, [Outcome(p.n, p.node, 0.0, worth(p.n % 4), t, np.array([1.0, 2.5])) for p, t in found])
     return chosen, batch if isinstance(batch, Stop) else None
 
 
-def sensible(name, history):
+def sensible(name, history, shadows=()):
     """Whether the history can be absorbed at all: links to one node under two names may not be, nor seeds of nobody."""
     try:
-        return absorbed(name, history)
+        return absorbed(name, history, shadows)
     except (ValueError, IndexError):
         return None
 
@@ -137,6 +145,95 @@ def test_a_history_folded_at_once_is_the_one_absorbed_pick_by_pick(name, made, c
     assert state(folded) == state(lived)
     assert following(folded) == following(lived)
     assert state(folded) == state(lived)
+
+
+COMPANY = (("bfs", "nh-n-max"), ("lnh-sum",), ("hybrid-max", "nh-ne-sum", "lnh-wide"), ("opic-n", "lnh-avg"))
+
+
+@pytest.mark.parametrize("name", ["bfs", "nh-ne-sum", "hybrid-sum", "opic"])
+@settings(deadline=None, max_examples=60)
+@given(events(), st.sampled_from([3, 10, 1000]), st.sampled_from(COMPANY), st.integers(0, 5))
+def test_those_who_look_on_learn_at_once_what_they_learn_pick_by_pick(name, made, chunk, shadows, forgotten):
+    history = without_features(history_of(made), forgotten)
+    if (lived := sensible(name, history, shadows)) is None:
+        return
+    folded = crawl(name, shadows)
+    with chunks_of(chunk):
+        folded.fold(history)
+    assert state(folded) == state(lived)
+    assert following(folded) == following(lived)
+
+
+def without_features(history, every):
+    """The history after the features of some of its picks were forgotten, as a change of topic does it; 0: of none."""
+    return [
+        (tuple(replace(pick, x=()) if every and pick.n % (every + 1) else pick for pick in batch), outcomes)
+        for batch, outcomes in history
+    ]
+
+
+@pytest.mark.parametrize("name", ["hybrid-sum", "lnh-wide", "nh-ne-sum"])
+@pytest.mark.parametrize("shadows", [(), ("lnh-avg", "bfs")])
+@pytest.mark.parametrize("kind", ["list", "memory", "sqlite", "postgres"])
+def test_features_that_are_not_known_any_more_are_those_of_the_graph_just_before(kind, shadows, name):
+    lived = crawl(name, shadows)
+    lived.seeds.queries, lived.seeds.unresolved, lived.seeds.ready = [], [], [Node(0)]
+    history = []
+    for n in range(60):  # one at a time, so that the features as picked are those just before
+        (pick,) = batch = lived.choose(1, 0.0)
+        targets = np.array([(pick.node * 7 + 3) % 90 + 1, (pick.node * 5 + n) % 70 + 100], np.int64)
+        found = Outcome(n, pick.node, AT, worth(n % 5), targets, np.array([worth(n % 3), 1.5]))
+        outcomes = [Outcome(n, pick.node, AT, missing="deleted") if n % 11 == 5 else found]
+        lived.absorb(batch, outcomes)
+        history.append((batch, outcomes))
+    past = [
+        (tuple(replace(p, x=(), shadows=()) for p in batch) if batch[0].n < 35 else batch, o) for batch, o in history
+    ]
+    for few in (0, 8):
+        folded = crawl(name, shadows)
+        folded.seeds.queries, folded.seeds.unresolved, folded.seeds.ready = [], [], [Node(0)]
+        with history_in(kind, past) as kept, chunks_of(16, few):
+            folded.fold(kept)
+        assert state(folded) == state(lived)
+        assert any(mind(lived, one)[1] for one in lived.company.all) == lived.company.learns
+    assert following(folded) == following(lived)
+
+
+@contextmanager
+def history_in(kind, history):
+    if kind == "list":
+        yield history
+        return
+    with a_store(kind) as store:
+        for batch, outcomes in history:
+            store.open(batch)
+            store.finish(batch, outcomes)
+        yield reopened(store).history()
+
+
+def test_a_pick_whom_nobody_is_known_to_have_linked_to_is_learned_from_too():
+    history = history_of([("expand", 9000 + n, None, 0, n % 3, {n + 20: 1}, True) for n in range(12)])
+    history = without_features(history, 1)
+    folded, lived = crawl("lnh-sum"), absorbed("lnh-sum", history)
+    folded.fold(history)
+    assert state(folded) == state(lived)
+    assert lived.estimator.moments.rows == 12
+    kept = [pick.x for batch, _ in history for pick in batch if pick.x]
+    wanted = [sum(x[COLUMNS.index(of)] for x in kept) for of in ("n_sum", "e_sum", "ne_sum")]
+    assert [part / SCALE for part in lived.estimator.moments.first[:3]] == pytest.approx(wanted), "others have nothing"
+
+
+def test_a_link_to_itself_under_another_name_is_not_yet_there_when_it_is_learned_from():
+    made = [("expand", 1, None, 0, 5, {2: 1, 3: 1}, True), ("expand", 3, "same-as", 2, 0, {}, True)]
+    history = history_of([*made, ("expand", 2, None, 0, 4, {3: 1, 4: 1}, True)], past=99)
+    bare = [((replace(pick, x=() if pick.n == 2 else pick.x),), outcomes) for (pick,), outcomes in history]
+    folded, lived = crawl("lnh-sum"), absorbed("lnh-sum", bare)
+    folded.fold(bare)
+    assert state(folded) == state(lived)
+    first = [history[0][0][0].x[COLUMNS.index(of)] for of in ("n_sum", "e_sum", "ne_sum")]
+    then = [2 * worth(5), 2.0, 2 * worth(5)]  # both links of 1, which is worth 1 + ln 5
+    wanted = [a + b for a, b in zip(first, then, strict=True)]
+    assert [part / SCALE for part in lived.estimator.moments.first[:3]] == pytest.approx(wanted)
 
 
 @settings(deadline=None, max_examples=30)

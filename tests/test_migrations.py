@@ -4,7 +4,7 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, select
+from sqlalchemy import insert, inspect, select, update
 from storing import AT, beside, opened, save, timeline
 from tiny import Clock, Wire, close, page_of, parts_of, posts_of, stored
 
@@ -16,9 +16,9 @@ from socialcrawl.store.database import alembic_config, connect, engine
 from socialcrawl.store.erasure.forgetting import forget
 from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.store.held import Reuse
-from socialcrawl.store.tables import metadata, request
+from socialcrawl.store.tables import campaign, daemon, lease, metadata, request, shadow
 
-VERSIONS = ["0001", "0002", "0003"]
+VERSIONS = ["0001", "0002", "0003", "0004"]
 
 
 def at(connection, version):
@@ -46,18 +46,31 @@ def contents(connection):
         }
 
 
+def watched(connection):
+    """A campaign that a daemon has, that was paused, and on which an estimator looked."""
+    for table, row in (
+        (shadow, {"campaign": 1, "n": 8, "estimator": "bfs", "score": 0.5}),
+        (daemon, {"id": "here 1", "host": "here", "pid": 1, "began_at": iso(AT), "beat_at": iso(AT + 1)}),
+        (lease, {"campaign": 1, "daemon": "here 1", "taken_at": iso(AT), "beat_at": iso(AT + 1), "state": "paused",
+                 "why": "somebody said so", "until": iso(AT + 9)}),
+    ):  # fmt: skip
+        connection.execute(insert(table).values(row))
+    connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, paused_at=iso(AT)))
+
+
 @pytest.fixture
 def filled(place):
     """A database with rows in every table: a crawl, an open batch, a reuse, kept answers, something forgotten."""
     store = beside(stored(place), "first", Tariff(500, 1000))
     run(parts_of(store, Wire(Clock())))
-    second = beside(store, "second", Tariff(500, 1000), Reuse(1e6, len))
+    second = beside(store, "second", Tariff(500, 1000), Reuse(1e6, lambda text, lang, created_at: len(text)))
     run(parts_of(second, Wire(Clock())))
     received = Received("https://example.org/2/users", [("Date", "now")], b"{}")
     limits = [Limit(1, 2, AT + 9, daily=True)]
     save(second, page_of(posts_of(3)), 900, asked=timeline(900, 1), received=received, limits=limits)
     with store.connection.begin():
         forget(store.connection, ordered(["1007"], [], None, None), iso(AT))
+        watched(store.connection)
     close(store)
     return place
 

@@ -17,7 +17,7 @@ SHADOW = ("campaign", "n", "estimator", "score")
 DAEMON = ("id", "host", "pid", "began_at", "beat_at", "stop_at", "ended_at")
 LEASE = ("campaign", "daemon", "taken_at", "beat_at", "released_at", "state", "why", "until", "moved_at")
 RESTS = "JSON of the settings that its history rests on"
-WHY = "begun, or what changed: topic, seeds, crawl, accounts, forget, ..."
+WHY = "begun, or what changed: topic, seeds, crawl, accounts, forget, retain"
 OLD_WHY = "begun, or what changed the history: forget, retain"
 
 

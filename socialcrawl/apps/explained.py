@@ -77,7 +77,11 @@ def _story(told: Explanation) -> Iterator[str]:
         yield from _state(told)
         yield from _decision(told)
         for number, first, at, why in told.epochs:
-            yield f"epoch {number} began at {at} with decision {first} ({why}): the history before it was changed"
+            other = not {"topic", "forget", "retain"}.isdisjoint(why.split(","))
+            then = "the history before it was changed" if other else "the campaign goes on in another way"
+            yield f"epoch {number} began at {at} with decision {first} ({why}): {then}"
+        for number, first, at, changed in told.versions[1:]:
+            yield f"version {number} of the settings came at {at} with decision {first}: {', '.join(changed)} changed"
 
 
 def _asks(told: Explanation) -> Iterator[str]:
@@ -114,6 +118,8 @@ def _decision(told: Explanation) -> Iterator[str]:
     made = told.decision
     if made is None:
         return
+    if len(told.versions) > 1:
+        yield f"explained with version {told.version} of the settings, those of the time"
     yield f"estimator {told.estimator}, strategy {told.strategy}; after {made.taken:,} steps it was {made.turn}"
     yield f"score {made.score:.6g}: rank {made.rank:,} of {made.frontier:,} that could be asked"
     best, who = made.best
@@ -126,7 +132,7 @@ def _decision(told: Explanation) -> Iterator[str]:
     if told.state == "frontier" and told.steps is not None and made.taken >= told.steps:
         yield f"all {told.steps:,} steps of the campaign are done: it would take more to reach it"
     if made.agrees is False:
-        yield "what was stored with the decision differs: the history was changed after it"
+        yield f"what was stored with the decision differs: {made.why} after it"
     seen = ", ".join(f"{name} {value:.6g}" for name, value in made.features.items())
     yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
 

@@ -1,22 +1,31 @@
-"""What a campaign found, for people: the best accounts, the curve, the requests, what they were worth."""
+"""What a campaign found, for people: best accounts, the curve, the requests, who guessed best, what it was worth."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from socialcrawl.apps import figure
 from socialcrawl.limits.budget import dollars
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
 
 DAYS = 14  # days of the bill that are shown one by one
 Spending = Mapping[str, tuple[int, int]]
 
 
-def show(console: Console, found: Summary, png: Path | None, *, billed: bool, spending: Spending | None = None) -> None:
+def show(
+    console: Console,
+    found: Summary,
+    png: Path | None,
+    *,
+    billed: bool,
+    spending: Spending | None = None,
+    judgement: Judgement | None = None,
+) -> None:
     """Print a summary, and draw its curve into `png` if one is named.
 
     Args:
@@ -25,6 +34,7 @@ def show(console: Console, found: Summary, png: Path | None, *, billed: bool, sp
         png: a file for the curve.
         billed: whether the server charges for what it returns.
         spending: requests and mills by act, from `statistics.spending`; without it, only the whole is told.
+        judgement: which estimator guessed best, from `shadows.judgement`; None where nobody looked on.
     """
     console.print()
     console.print(_best(found))
@@ -36,6 +46,9 @@ def show(console: Console, found: Summary, png: Path | None, *, billed: bool, sp
     if billed and found.billed_posts:
         console.print()
         console.print(_bill(found))
+    if judgement is not None:
+        console.print()
+        console.print(_estimators(judgement))
     console.print(_totals(found, spending or {}, billed=billed))
     if png is not None and len(found.steps):
         figure.png(png, found.steps, f"{found.name}: relevance found")
@@ -77,6 +90,25 @@ def _bill(found: Summary) -> Table:
     for day, posts, cost in shown:
         table.add_row(day, f"{posts:,}", f"${cost:,.2f}")
     return table
+
+
+def _estimators(found: Judgement) -> Group:
+    title = "estimators by how well they guessed, best first"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("estimator", overflow="fold")
+    table.add_column("", no_wrap=True)
+    for name in ("rank correlation", "regret", "picks"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+    for one in found.estimators:
+        told = [_three(one.correlation), _three(one.regret), f"{found.picks:,}"]
+        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *told)
+    if not found.picks:
+        return Group(table, Text("no account is answered yet that all of them scored"))
+    return Group(table, Text(f"an order by chance has a regret of {_three(found.chance)}; 0 is the best there is"))
+
+
+def _three(number: float | None) -> str:
+    return "-" if number is None else f"{number:.3f}"
 
 
 def _totals(found: Summary, spending: Spending, *, billed: bool) -> Text:

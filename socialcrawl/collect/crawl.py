@@ -14,7 +14,7 @@ rows. `choose` changes nothing; `absorb` is the only method that does, but for `
 once (folding.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from socialcrawl.collect.estimators import Estimator
 from socialcrawl.collect.folding import Folding
 from socialcrawl.collect.ranking import Ranking
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
+from socialcrawl.collect.shadows import Company
 from socialcrawl.collect.strategies import Greedy, Strategy
 from socialcrawl.graph import Graph
 from socialcrawl.model import Node, Outcome, Pick, Stop
@@ -31,7 +32,10 @@ REST = 20  # picks after which a node that failed for a while is offered again
 
 
 class Collect(Folding):
-    """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer."""
+    """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer.
+
+    `shadows` are estimators that look on, by name: every pick of the frontier tells what they thought of it.
+    """
 
     def __init__(
         self,
@@ -40,10 +44,12 @@ class Collect(Folding):
         steps: int | None,
         width: Callable[[str], int] = lambda _: 1,
         strategy: Strategy | None = None,
+        *,
+        shadows: Mapping[str, Estimator] | None = None,
     ) -> None:
         self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
         self.strategy = strategy or Greedy()
-        self.learns = type(estimator).learn is not Estimator.learn  # most estimators look at the graph only
+        self.company = Company(estimator, shadows or {})
         self.graph = Graph()
         self.ranking = Ranking(self.graph, estimator)
         self.picks = 0  # all decisions so far: the next pick's n
@@ -67,9 +73,10 @@ class Collect(Folding):
         if not self.graph.left:
             return self._late(left) or self._exhausted()
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
+        thoughts = self.company.thoughts(self.graph, rows, self.taken)
         return tuple(
-            Pick(self.picks + i, self.graph.node(row), "expand", score, self.graph.features(row))
-            for i, (row, score) in enumerate(zip(rows.tolist(), scores.tolist(), strict=True))
+            Pick(self.picks + i, self.graph.node(row), "expand", score, self.graph.features(row), thought)
+            for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
         )
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
@@ -82,7 +89,7 @@ class Collect(Folding):
         self.picks = pick.n + 1
         self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
         if pick.act in ("search", "resolve"):
-            self.seeds.absorb(pick, outcome)
+            self.seeds.absorb(pick, outcome, self._asked)
             return
         if pick.act == "seed":
             self._sow()
@@ -99,19 +106,25 @@ class Collect(Folding):
             self.relevance += outcome.value
         self._grow(pick, outcome)
 
+    def _asked(self, node: Node) -> bool:
+        """Whether a node was asked before and does not wait for another time: a new topic may find it once more."""
+        return self.graph.is_closed(node) and node not in self.resting
+
     def _sow(self) -> None:
         """Make the seeds known, all at once, when the first of them was asked: who they are is settled by then."""
         if not self.seeds.asked:
             for node in self.seeds.ready:
                 self.graph.seed(node)
-            self.estimator.sow(self.graph, np.array([self.graph.row(node) for node in self.seeds.ready], np.int64))
+            self.company.sow(self.graph, np.array([self.graph.row(node) for node in self.seeds.ready], np.int64))
 
     def _grow(self, pick: Pick, outcome: Outcome) -> None:
         if outcome.missing is None:
+            teaches = self.company.learns and pick.act == "expand"
+            x = (pick.x or self._features_now(pick.node)) if teaches else ()
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
-            self.estimator.grown(self.graph, row)
-            if self.learns and pick.act == "expand":
-                self.estimator.learn(np.array([pick.x]), np.array([outcome.value]))
+            self.company.grown(self.graph, row)
+            if teaches:
+                self.company.learn(np.array([x]), np.array([outcome.value]))
             return
         self.graph.drop(pick.node)
         if outcome.missing.startswith(SAME):

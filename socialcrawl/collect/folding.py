@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.estimators import Estimator
 from socialcrawl.collect.seeds import SAME, Seeds
-from socialcrawl.graph import Graph, Rows
+from socialcrawl.collect.shadows import Company
+from socialcrawl.graph import COLUMNS, Graph, Rows
 from socialcrawl.links import Additions
 from socialcrawl.model import Node, Outcome, Pick
 from socialcrawl.protocols import Batch, Columnar, Columns, History
@@ -26,9 +26,8 @@ class Folding:
     """
 
     graph: Graph
-    estimator: Estimator
+    company: Company
     seeds: Seeds
-    learns: bool
     picks: int
     taken: int
     imported: int
@@ -50,14 +49,19 @@ class Folding:
 
     def fold(self, history: History) -> None:
         """Absorb every finished batch in turn: at once where that comes to the same, bit for bit."""
-        if self.estimator.one_by_one():
+        if self.company.one_by_one():
             for batch, outcomes in history:
                 self.absorb(batch, outcomes)
             return
-        for columns in in_columns(history, features=self.learns):
+        for columns in in_columns(history, features=self.company.learns):
             ends = columns.ends()
             for begin, end, regular in stretches(columns):
                 (self._take_all if regular else self._take_each)(columns, ends, begin, end)
+
+    def _features_now(self, node: Node) -> tuple[float, ...]:
+        """The features of a node that is about to be added, where those as picked were of another topic."""
+        self.graph.drop(node)  # so that it is known: whoever led to it may be forgotten
+        return self.graph.features(self.graph.row(node))
 
     def _take_each(self, columns: Columns, ends: Rows, begin: int, end: int) -> None:
         """Absorb some picks one by one; `ends` are the places of the last picks of the batches."""
@@ -91,8 +95,8 @@ class Folding:
             self.seeds.bring(Node(node))
         # `accumulate` adds one after the other; `sum` would not.
         self.relevance = float(np.add.accumulate(np.concatenate([[self.relevance], value[step]]))[-1])
-        if self.learns and columns.x is not None and (taught := step & fetched).any():
-            self.estimator.learn(columns.x[some][taught], value[taught])
+        if self.company.learns and columns.x is not None and (taught := step & fetched).any():
+            self.company.learn(columns.x[some][taught], value[taught])
 
     def _rest(self, columns: Columns, ends: Rows, begin: int, rows: Rows) -> None:
         """Let the nodes that failed for a while rest, and offer them again, as of a stretch whose nodes are in `rows`.
@@ -142,10 +146,15 @@ def in_columns(history: History, *, features: bool) -> Iterator[Columns]:
 
 
 def stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
-    """Pieces from `begin` to `end`, and whether all their picks only add a node to the graph, or find it missing."""
+    """Pieces from `begin` to `end`, and whether all their picks only add a node to the graph, or find it missing.
+
+    A pick to learn from whose features are not known any more is looked at by itself: the graph just before it is.
+    """
     regular = np.isin(columns.act, AT_ONCE)
     regular &= ~np.strings.startswith(columns.missing, SAME)
     regular &= (columns.missing != "temporary") | (columns.act != "import")
+    if columns.x is not None:
+        regular &= ~np.isnan(columns.x[:, -1]) | (columns.act != "expand") | (columns.missing != "")
     edges = np.flatnonzero(regular[1:] != regular[:-1]) + 1
     bounds = [0, *edges.tolist(), len(regular)]
     for begin, end in pairwise(bounds):
@@ -188,7 +197,7 @@ def _columns(held: list[tuple[Batch, Sequence[Outcome]]], *, features: bool) -> 
 
 def _features(picks: list[Pick]) -> NDArray[np.float64]:
     """The features as picked, a row a pick; NaN where a pick has none."""
-    x = np.full((len(picks), max(len(pick.x) for pick in picks)), np.nan)
+    x = np.full((len(picks), len(COLUMNS)), np.nan)
     for line, pick in zip(x, picks, strict=True):
-        line[: len(pick.x)] = pick.x or np.nan
+        line[:] = pick.x or np.nan
     return x

@@ -11,22 +11,34 @@ TRIES = 3  # times a node may fail before it counts as missing
 class Seeds:
     """The seeds of a campaign on their way: search -> resolve -> seed, each in the order given.
 
+    A history may have searched what is searched no more, and asked names that were added since: what is in line is what
+    the history leaves to do.
+
     Args:
         queries: nodes of the keyword searches; their authors become seeds, after the named ones.
-        names: nodes of the accounts that the user named.
-        most: the most seeds that searches may add; None for all.
+        names: nodes of the accounts that the user named; those that were added later come last.
+        most: the most seeds that the searches of one topic may add; None for all.
         look_up: whether authors that a search found are looked up before they are asked; not needed where the search
             brings their profiles.
+        topics: the first pick.n under each new topic, in order.
     """
 
     def __init__(
-        self, queries: Iterable[Node] = (), names: Iterable[Node] = (), most: int | None = None, *, look_up: bool = True
+        self,
+        queries: Iterable[Node] = (),
+        names: Iterable[Node] = (),
+        most: int | None = None,
+        *,
+        look_up: bool = True,
+        topics: Iterable[int] = (),
     ) -> None:
         self.look_up = look_up
+        self.topics = list(topics)
         self.queries = list(queries)
         self.unresolved = list(dict.fromkeys(names))
         self.most = most
-        self.found = 0
+        self.found = 0  # authors whom the searches of the present topic brought
+        self.authors: set[Node] = set()  # all whom searches found
         self.ready: list[Node] = []
         self.brought: set[Node] = set()  # accounts whose posts came from a file: they are not asked again
         self.asked: dict[Node, None] = {}
@@ -43,17 +55,26 @@ class Seeds:
                 return act, nodes[: size * width(act)]
         return "", []
 
-    def absorb(self, pick: Pick, outcome: Outcome) -> None:
-        """Learn from a search or a look-up; one that failed for a while stays in line, up to TRIES times."""
+    def absorb(self, pick: Pick, outcome: Outcome, asked: Callable[[Node], bool] = lambda _: False) -> None:
+        """Learn from a search or a look-up; one that failed for a while stays in line, up to TRIES times.
+
+        `asked` says of a node whether the crawl has asked it already, so that it needs not be asked as a seed.
+        """
         if outcome.missing == "temporary":
             self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
             if self.failures[pick.node] < TRIES:
                 return
         if pick.act == "search":
-            self.queries.remove(pick.node)
+            while self.topics and pick.n >= self.topics[0]:
+                del self.topics[0]
+                self.found = 0
+            if pick.node in self.queries:
+                self.queries.remove(pick.node)
             if outcome.missing:
                 self.missing[pick.node] = outcome.missing
-            self._take_authors([Node(int(node)) for node in outcome.targets])
+            found = [Node(int(node)) for node in outcome.targets]
+            self.authors.update(found)
+            self._take_authors([node for node in found if not asked(node)])
             return
         node = pick.node
         if outcome.missing == "forgotten":  # it may have gone out of line long ago: nobody else is meant
@@ -67,7 +88,7 @@ class Seeds:
         if node == pick.node and outcome.missing:
             self.missing[node] = outcome.missing
             return
-        if node not in self.ready and node not in self.asked and node not in self.brought:
+        if node not in self.ready and node not in self.asked and node not in self.brought and not asked(node):
             self.ready.append(node)
 
     @property
@@ -117,10 +138,12 @@ class Seeds:
         """Take out of the line who was looked up as `asked` and is `node`.
 
         After a restart, a name may stand for the account that it turned out to be, or for one that took the name over;
-        names are looked up in their order, so then it was the first. Two names may have become one.
+        names are looked up in their order, so then it was the first. Two names may have become one. Authors whom a
+        search found are nobody else, also where fewer of them are taken now than were then.
         """
         known = next((one for one in (asked, node) if one in self.unresolved), None)
-        if known is None and self.unresolved and node not in self.ready and node not in self.asked:
+        strange = node not in self.ready and node not in self.asked and asked not in self.authors
+        if known is None and self.unresolved and strange:
             known = self.unresolved[0]
         if known is not None:
             self.unresolved.remove(known)
@@ -129,6 +152,6 @@ class Seeds:
         for node in nodes:
             if self.most is not None and self.found >= self.most:
                 return
-            if node not in self.unresolved and node not in self.ready and node not in self.brought:
+            if not any(node in line for line in (self.unresolved, self.ready, self.asked, self.brought)):
                 (self.unresolved if self.look_up else self.ready).append(node)
                 self.found += 1

@@ -122,6 +122,20 @@ def renewing(connection: Connection, table: Table, names: Sequence[str], key: st
     return Statement(connection, plain.values({name: bindparam(name) for name in names}), (*names, "the_key"))
 
 
+def setting(connection: Connection, table: Table, names: Sequence[str], keys: Sequence[str]) -> Bulk:
+    """An UPDATE of the named columns of the row whose columns `keys` are given last; each row once."""
+    whole, places = (*names, *keys), range(len(names), len(names) + len(keys))
+    if connection.dialect.name == "postgresql":
+        rows = _rows(table, whole)
+        same = [table.c[key] == rows.c[_short(place)] for key, place in zip(keys, places, strict=True)]
+        values = {name: rows.c[_short(place)] for place, name in enumerate(names)}
+        return _Json(connection, update(table).values(values).where(*same), whole, None)
+    # A column cannot be both set and looked for under one name.
+    given = [*names, *(f"the_{key}" for key in keys)]
+    mine = [table.c[key] == bindparam(f"the_{key}") for key in keys]
+    return Statement(connection, update(table).where(*mine).values({name: bindparam(name) for name in names}), given)
+
+
 def adding(connection: Connection, table: Table, names: Sequence[str], returning: str | None = None) -> Statement:
     """An INSERT of one row at a time, whose column `returning` can be read from the result."""
     statement = insert(table).values({name: bindparam(name) for name in names})

@@ -1,94 +1,187 @@
-"""The table of campaigns: one is begun, or gone on with when it is still the same."""
+"""The table of campaigns: one is begun, or gone on with when it is still the same, or takes up a change."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, exists, func, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.errors import SettingsError
-from socialcrawl.model import iso
+from socialcrawl.model import Node, iso
+from socialcrawl.store import epochs, versions
 from socialcrawl.store.address import of
-from socialcrawl.store.erasure.seats import same as same_seeds
-from socialcrawl.store.erasure.seats import unnamed
+from socialcrawl.store.erasure.seats import Seat, reseated, spoken_of, unnamed
 from socialcrawl.store.erasure.tombstones import barred
+from socialcrawl.store.identity import QUERIES, Difference, admit, differences, parts, queries_of, refuse, texts_of
+from socialcrawl.store.nodes import Nodes
+from socialcrawl.store.retopic import Hits, retopic
 from socialcrawl.store.tables import campaign as table
-from socialcrawl.store.tables import epoch
+from socialcrawl.store.tables import epoch as table_of_epochs
+from socialcrawl.store.tables import pick
 from socialcrawl.store.trouble import told
 
-LONGEST = 100  # characters of a setting that an error shows
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The leave to take up other settings than those that a campaign was begun with.
+
+    Attributes:
+        hits: the occurrences of the new topic in a post, from (text, lang, created_at).
+        queries: the texts that the new topic is searched by.
+    """
+
+    hits: Hits
+    queries: Sequence[str] = ()
 
 
-def campaign(connection: Connection, settings: dict[str, Any], identity: dict[str, Any], now: float) -> int:
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the seeds of a campaign rest on beside its file.
+
+    Attributes:
+        texts: all queries that it ever had, in order: node -1 is the first. A source has to know them all.
+        queries: the nodes of those that it has now.
+        topics: the first pick.n under each new topic.
+    """
+
+    texts: list[str]
+    queries: list[Node]
+    topics: list[int]
+
+
+def campaign(
+    connection: Connection,
+    settings: dict[str, Any],
+    identity: dict[str, Any],
+    now: float,
+    *,
+    change: Change | None = None,
+    queries: Sequence[str] | None = None,
+) -> int:
     """The campaign.id of the campaign named in `settings`, which is begun if it is new.
+
+    Settings that differ from those it ran with last are kept as its next version. Another identity is taken up where
+    `change` allows it, all in one transaction: a new epoch begins, and where the topic is another one, whatever was
+    derived from the posts is derived anew (`retopic`).
 
     Args:
         connection: the database.
         settings: all settings, without secrets.
-        identity: those that may not change while it goes on.
+        identity: those that its history rests on.
         now: Unix seconds.
+        change: how to take up another identity; None: it is refused.
+        queries: the texts that the topic is searched by, which get their numbers now; None: they have them.
 
     Raises:
-        SettingsError: the campaign was begun with another identity; the message names what differs.
+        SettingsError: the campaign was begun with another identity, or what differs may never change; the message
+            names what, and what to do.
     """
+    if change is not None:
+        queries = change.queries
     try:
         with connection.begin():
+            gone = barred(connection, settings["source"]["platform"], "name", spoken_of(identity))
+            settings, given = (unnamed(whole, gone, lambda _: None) for whole in (settings, identity))
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
-            gone = _forgotten(connection, settings["source"]["platform"], identity)
-            if held is not None:
-                before = orjson.loads(held.identity)
-                if same_seeds(_seeds(before), _seeds(identity), gone):
-                    before = before | {"seeds": before.get("seeds", {}) | {"usernames": _seeds(identity)}}
-                _same(settings["name"], before, identity)
-                return int(held.id)
-            settings, identity = (unnamed(told, gone, lambda _: None) for told in (settings, identity))
-            values = {
-                "name": settings["name"],
-                "platform": settings["source"]["platform"],
-                "seed": settings["seed"],
-                "settings": orjson.dumps(settings).decode(),
-                "identity": orjson.dumps(identity).decode(),
-                "created_at": iso(now),
-            }
-            number = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
-            connection.execute(insert(epoch).values(campaign=number, number=0, first=0, began_at=iso(now), why="begun"))
-            return number
+            if held is None:
+                return _begun(connection, settings, given, iso(now), queries)
+            moved = _Moved(connection, int(held.id), orjson.loads(held.identity), given, gone)
+            moved.take_up(settings, iso(now), change, queries)
+            return moved.campaign
     except DBAPIError as error:
         raise told(error, of(connection)) from error
 
 
-def _seeds(identity: dict[str, Any]) -> list[Any]:
-    return list(identity.get("seeds", {}).get("usernames") or [])
+def line(connection: Connection, campaign: int, current: Sequence[str]) -> Line:
+    """What the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
+    with connection.begin():
+        known = connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one()
+        return Line(*queries_of(orjson.loads(known), current), epochs.topics(connection, campaign))
 
 
-def _forgotten(connection: Connection, platform: str, identity: dict[str, Any]) -> set[str]:
-    """Those of the seeds, by name in lower case, that were forgotten: they are written nowhere again."""
-    names = [str(name).strip().removeprefix("@").lower() for name in _seeds(identity)]
-    return barred(connection, platform, "name", names)
+def _begun(
+    connection: Connection, settings: dict[str, Any], identity: dict[str, Any], now: str, queries: Sequence[str] | None
+) -> int:
+    if queries is not None:
+        identity = identity | {QUERIES: list(dict.fromkeys(queries))}
+    values = {
+        "name": settings["name"],
+        "platform": settings["source"]["platform"],
+        "seed": settings["seed"],
+        "settings": orjson.dumps(settings).decode(),
+        "identity": orjson.dumps(identity).decode(),
+        "created_at": now,
+    }
+    number = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+    epochs.begun(connection, [number], "begun", now)
+    versions.first(connection, number, settings, now)
+    return number
 
 
-def _same(name: str, held: dict[str, Any], given: dict[str, Any]) -> None:
-    differ = "; ".join(_differ(held, given))
-    if differ:
-        raise SettingsError(
-            f"The campaign {name!r} was begun in this database with other settings: {differ}. "
-            "Put them back to go on with it, or choose another name or database for a new campaign."
+class _Moved:
+    """A campaign whose file may have changed; called in a transaction.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        held: its identity so far.
+        given: the one that its file has now.
+        barred: names that were forgotten, in lower case.
+    """
+
+    def __init__(
+        self, connection: Connection, campaign: int, held: dict[str, Any], given: dict[str, Any], barred: set[str]
+    ) -> None:
+        self.connection, self.campaign, self.held, self.given, self.barred = connection, campaign, held, given, barred
+
+    def take_up(self, settings: dict[str, Any], now: str, change: Change | None, queries: Sequence[str] | None) -> None:
+        """Keep what changed; nothing where nothing did."""
+        found = differences(self.held, self.given, self.barred)
+        if change is None:
+            refuse(settings["name"], found)
+        else:
+            admit(settings["name"], found)
+        texts, _ = queries_of(self.held, queries or ())
+        why = parts(found)
+        if not why and texts != texts_of(self.held):
+            why = ["seeds"]  # this program searches the same topic by other texts
+        if why:
+            self._write(found, texts, settings["source"]["platform"], now)
+            epochs.begun(self.connection, [self.campaign], ",".join(why), now)
+        if epochs.TOPIC in why and change is not None:
+            retopic(self.connection, self.campaign, change.hits)
+        versions.renewed(self.connection, self.campaign, settings, now, [one.dotted for one in found])
+
+    def _write(self, found: Sequence[Difference], texts: Sequence[str], platform: str, now: str) -> None:
+        new = self.given | {QUERIES: list(texts)}
+        if "seeds" in self.held or "seeds" in self.given:
+            seats = list(self.held.get("seeds", {}).get("usernames") or [])
+            if any(one.dotted == "seeds.usernames" for one in found):
+                seats = self._seats(seats, platform, now)
+            new["seeds"] = self.given.get("seeds", {}) | {"usernames": seats}
+        values = {"identity": orjson.dumps(new).decode()}
+        self.connection.execute(update(table).where(table.c.id == self.campaign).values(values))
+
+    def _seats(self, held: list[Seat], platform: str, now: str) -> list[Seat]:
+        """The seats with the names of the file; the names were looked up in their order, and then asked."""
+        given = self.given.get("seeds", {}).get("usernames") or []
+        names = [seat for seat in held if isinstance(seat, str)]
+        numbers = Nodes(self.connection, platform).enlisted(names, now)
+        nodes = [numbers[seat] if isinstance(seat, str) else seat for seat in held]
+        asked = [place for place, node in enumerate(nodes) if node is not None and self._picked(node)]
+        last = len(held) - 1 if self._all_looked_up() else max(asked, default=-1)
+        return reseated(held, [name for name in given if name], self.barred, last, lambda name: int(numbers[name]))
+
+    def _all_looked_up(self) -> bool:
+        """Whether somebody was asked since the line of names was made: before that, all of them were looked up."""
+        made = select(func.max(table_of_epochs.c.first)).where(
+            table_of_epochs.c.campaign == self.campaign, table_of_epochs.c.why.contains("seeds")
         )
+        since = self.connection.execute(made).scalar() or 0
+        asked = exists().where(pick.c.campaign == self.campaign, pick.c.n >= since, pick.c.act.in_(("seed", "expand")))
+        return bool(self.connection.execute(select(asked)).scalar_one())
 
-
-def _differ(held: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    found = []
-    for key, value in given.items():
-        before = held.get(key)
-        if isinstance(value, dict) and isinstance(before, dict):
-            found += [
-                f"[{key}] {part} was {_brief(before.get(part))}" for part in value if value[part] != before.get(part)
-            ]
-        elif value != before:
-            found.append(f"{key} was {_brief(before)}")
-    return found
-
-
-def _brief(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    def _picked(self, node: int) -> bool:
+        mine = exists().where(pick.c.campaign == self.campaign, pick.c.node == node)
+        return bool(self.connection.execute(select(mine)).scalar_one())

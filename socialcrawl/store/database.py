@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ from socialcrawl.store.address import Server, Where, of
 from socialcrawl.store.trouble import told
 
 BUSY = 120  # seconds to wait for another process that writes
+HURRY = 5  # seconds that somebody waits who has more to look after
 Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
@@ -70,6 +71,28 @@ def opened(where: Where, *, create: bool = True, durable: bool = False) -> Itera
     finally:
         connection.close()
         connection.engine.dispose()
+
+
+def closed(connection: Connection) -> None:
+    """The end of a connection and of its engine, also of one that was lost."""
+    with suppress(DBAPIError):
+        connection.close()
+    connection.engine.dispose()
+
+
+def hurried(connection: Connection, seconds: int = HURRY) -> None:
+    """A connection that waits so many seconds for others that write, and no longer.
+
+    Raises:
+        StoreError: the database was lost.
+    """
+    try:
+        with unlocked(connection):
+            server = connection.dialect.name == "postgresql"
+            how = f"set lock_timeout = '{seconds}s'" if server else f"pragma busy_timeout = {seconds * 1000}"
+            connection.exec_driver_sql(how)
+    except DBAPIError as error:
+        raise told(error, of(connection)) from error
 
 
 def engine(where: Where, *, durable: bool = False) -> Engine:

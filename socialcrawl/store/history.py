@@ -19,6 +19,7 @@ from socialcrawl.garbage import uncollected
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Outcome, unix
 from socialcrawl.protocols import Batch, Columns
+from socialcrawl.store.epochs import topics
 from socialcrawl.store.linked import Links, driven
 from socialcrawl.store.tables import outcome, pick
 
@@ -29,6 +30,8 @@ REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences)
 
 class Finished:
     """The finished batches of a campaign; see `protocols.Columnar`.
+
+    Features of picks before the last topic are left out: they were made of values that are no more.
 
     Args:
         connection: to the database.
@@ -50,12 +53,13 @@ class Finished:
         wanted = [*LEAN, *((pick.c.features,) if features else ()), *(REST if rest else ())]
         many, last = CHUNK, -1
         with self.transaction(), Links(self.connection, self.campaign) as links:
+            since = max(topics(self.connection, self.campaign), default=0) if features else 0
             while rows := self._picks(wanted, last, many):
                 whole = rows if len(rows) < many else _whole(rows)
                 if not whole:
                     many *= 2  # a batch of more than a chunk
                     continue
-                columns = _columns(whole, links, features=features, rest=rest)
+                columns = _columns(whole, links, features=features, rest=rest, since=since)
                 many, last = CHUNK, whole[-1][0]
                 del rows, whole  # a chunk in memory is enough
                 yield columns
@@ -69,7 +73,7 @@ class Finished:
         return rows
 
 
-def _columns(rows: list[tuple[Any, ...]], links: Links, *, features: bool, rest: bool) -> Columns:
+def _columns(rows: list[tuple[Any, ...]], links: Links, *, features: bool, rest: bool, since: int) -> Columns:
     n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
     sources, targets, alpha = links.of(n[0], n[-1])
     numbers = np.array(n, np.int64)
@@ -84,7 +88,7 @@ def _columns(rows: list[tuple[Any, ...]], links: Links, *, features: bool, rest:
         np.searchsorted(sources, np.append(numbers, n[-1] + 1)),
         targets,
         alpha,
-        _features(more[0]) if features else None,
+        _features([text if at >= since else None for at, text in zip(n, more[0], strict=True)]) if features else None,
         np.array(score, np.float64) if score else None,
         np.array([unix(instant) for instant in at]) if at else None,
         np.array(posts, np.int64) if posts else None,

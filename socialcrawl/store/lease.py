@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.errors import StoreError
+from socialcrawl.errors import HeldError, StoreError
 from socialcrawl.store.address import of
 from socialcrawl.store.database import OURS, unlocked
 
@@ -30,7 +30,8 @@ class Lock:
         remedy: what to do if it cannot be made.
 
     Raises:
-        StoreError: another process holds it, or it cannot be made.
+        HeldError: another process holds it.
+        StoreError: it cannot be made.
     """
 
     def __init__(self, path: Path, busy: str, remedy: str = "check the folder") -> None:
@@ -53,11 +54,15 @@ class Lease:
         campaign: its name.
 
     Raises:
-        StoreError: another process holds it, or the lock cannot be made.
+        HeldError: another process holds it.
+        StoreError: the lock cannot be made.
     """
 
     def __init__(self, database: Connection | Path, campaign: str) -> None:
-        busy = f"Another process is running the campaign {campaign!r} of this database: wait for it, or stop it first."
+        busy = (
+            f"Another process is running the campaign {campaign!r} of this database: wait for it, or stop it first (a "
+            "daemon lets go of it with `socialcrawl pause`)."
+        )
         self._lock = _lock(database, campaign, busy)
 
     def release(self) -> None:
@@ -88,7 +93,7 @@ class _Advisory:
                 connection.execute(text("select pg_advisory_lock(:key)"), {"key": self._whole()})
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) == "55P03":
-                raise StoreError(busy) from error
+                raise HeldError(busy) from error
             raise
 
     def release(self) -> None:
@@ -116,7 +121,7 @@ def _locked(path: Path, busy: str, remedy: str) -> int | None:
             if file >= 0:
                 os.close(file)
             if isinstance(error, BlockingIOError):
-                raise StoreError(busy) from error
+                raise HeldError(busy) from error
             raise StoreError(f"The lock {path} cannot be made ({error.strerror}): {remedy}.") from error
     return None
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import isnan
 
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import USEFUL, AccountRow, Answer, Grant, Node, Outcome, Page, Reply, Request, Who, iso
+from socialcrawl.model import USEFUL, AccountRow, Answer, Grant, Node, Outcome, Page, Pick, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.store import answers
 from socialcrawl.store.charges import MemoryCharges, bill
+from socialcrawl.store.judgement import Scored, scored_of
 
 
 class MemoryStore:
@@ -24,6 +26,7 @@ class MemoryStore:
         self._history: list[tuple[Batch, Sequence[Outcome]]] = []
         self._ledger: list[tuple[Grant, Reply | None]] = []
         self._replies: dict[tuple[int, int], Reply] = {}
+        self._shadows: dict[int, dict[str, float]] = {}  # by pick.n
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """The nodes of accounts that a person names; see `SqlStore.enlist`."""
@@ -34,7 +37,8 @@ class MemoryStore:
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""
-        self._open, self._replies = batch, {}
+        self._open, self._replies = _bare(batch), {}
+        self._shadows |= {pick.n: _numbers(pick) for pick in batch if pick.shadows}
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """See `protocols.Store.accounts`."""
@@ -66,7 +70,7 @@ class MemoryStore:
 
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """See `protocols.Store.finish`."""
-        self._history.append((batch, list(outcomes)))
+        self._history.append((_bare(batch), list(outcomes)))
         self._open, self._replies = (), {}
 
     def unfinished(self) -> Batch:
@@ -81,10 +85,23 @@ class MemoryStore:
         """See `protocols.Store.ledger`."""
         return list(self._ledger)
 
+    def scored(self) -> Scored | None:
+        """What the estimators thought of the picks; see `shadows.scored`."""
+        return scored_of(self._history, self._shadows)
+
     def _keep(self, page: Page, now: str) -> Answer:
         same = self._accounts.profiles(page.accounts, now)
         numbers = self._accounts.number(answers.everyone(page))
         return answers.answer(page, numbers, same, answers.mentioned(page, numbers))
+
+
+def _bare(batch: Batch) -> Batch:
+    """Picks without what those who looked on thought of them."""
+    return tuple(replace(pick, shadows=()) if pick.shadows else pick for pick in batch)
+
+
+def _numbers(pick: Pick) -> dict[str, float]:
+    return {name: score for name, score in pick.shadows if not isnan(score)}
 
 
 class _Accounts:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, func, literal_column, select
 
-from socialcrawl.model import AccountRow, Who
+from socialcrawl.model import AccountRow, Node, Who
 from socialcrawl.store.bulk import Lookup, among, inserting, updating
 from socialcrawl.store.tables import account
 
@@ -96,6 +96,12 @@ class Nodes:
         """The first account of each name, in lower case, that was stored by this name and has no id still."""
         found = sorted((node, handle) for handle, node, key in self._names.rows(handles) if key is None)
         return {handle: node for node, handle in reversed(found)}
+
+    def enlisted(self, names: Sequence[str], now: str) -> dict[str, Node]:
+        """The nodes of accounts that a person names, by these names; see `SqlStore.enlist`."""
+        numbers = self.number([Who(None, name) for name in names], now)
+        claims = self.by_name_only([name.lower() for name in names])
+        return {name: Node(claims.get(name.lower(), numbers[Who(None, name)])) for name in names}
 
     def _of(self, who: Who) -> int:
         return self._by_id[who.id] if who.id is not None else self._by_handle[_handle(who)]

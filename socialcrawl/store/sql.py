@@ -14,6 +14,7 @@ from socialcrawl.store import address, answers, reading
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.charges import bill
+from socialcrawl.store.epochs import topics
 from socialcrawl.store.erasure.pages import Barred, Barring, billed_as, without
 from socialcrawl.store.erasure.seats import seated
 from socialcrawl.store.held import Held, Reuse
@@ -73,10 +74,7 @@ class SqlStore:
         with self._transaction():
             gone = self._barring.names([name.lower() for name in usernames])
             seats = seated(self.connection, self.campaign, usernames, gone)
-            names = [seat for seat in seats if isinstance(seat, str)]
-            numbers = self._nodes.number([Who(None, name) for name in names], iso(now))
-            claims = self._nodes.by_name_only([name.lower() for name in names])
-        named = {name: Node(claims.get(name.lower(), numbers[Who(None, name)])) for name in names}
+            named = self._nodes.enlisted([seat for seat in seats if isinstance(seat, str)], iso(now))
         return [named[seat] if isinstance(seat, str) else Node(seat) for seat in seats]
 
     def open(self, batch: Batch) -> None:
@@ -141,7 +139,9 @@ class SqlStore:
             rows = self.connection.execute(
                 select(pick).where(pick.c.campaign == self.campaign, after).order_by(pick.c.n)
             ).all()
-        return tuple(reading.pick(row) for row in rows)
+            since = max(topics(self.connection, self.campaign), default=0)
+        picks = map(reading.pick, rows)
+        return tuple(pick if pick.n >= since else replace(pick, x=()) for pick in picks)
 
     def history(self) -> History:
         """See `protocols.Store.history`."""

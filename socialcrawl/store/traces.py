@@ -14,9 +14,12 @@ from socialcrawl.errors import StoreError
 from socialcrawl.model import Node, Pick
 from socialcrawl.protocols import History
 from socialcrawl.store import reading
+from socialcrawl.store.epochs import topics
+from socialcrawl.store.erasure.seats import Seat
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.summary import campaigns
 from socialcrawl.store.tables import pick
+from socialcrawl.store.versions import Version, versions
 
 CAMPAIGN = "select platform, settings, identity from campaign where id = :campaign"
 BY_NAME = "select node, platform_id, profile_at from account where platform = :platform and handle = :handle"
@@ -44,7 +47,7 @@ EPOCHS = 'select number, "first", began_at, why from epoch where campaign = :cam
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A campaign as it was begun: campaign.id, name, platform, and its settings and identity as JSON had them."""
+    """A campaign: campaign.id, name, platform, its settings as it was begun, its identity as it is now, as JSON."""
 
     id: int
     name: str
@@ -120,10 +123,24 @@ class Traces:
         row = max(found, key=lambda r: (r.picks > 0, r.platform_id is not None, r.profile_at or "", -r.node))
         return Known(Node(row.node), row.platform_id, row.username, row.forgotten_at, row.picks)
 
-    def enlisted(self, platform: str, usernames: Iterable[str]) -> list[Node]:
-        """The nodes of accounts that a person named, as `SqlStore.enlist` gives them; no unknown ones."""
+    def versions(self, campaign: Begun) -> list[Version]:
+        """The settings of a campaign, each time they changed, the oldest first."""
+        with self.connection.begin():
+            known = versions(self.connection, campaign.id)
+        return known or [Version(0, "", 0, campaign.settings, [])]
+
+    def topics(self, campaign: int) -> list[int]:
+        """The first pick.n under each new topic of a campaign."""
+        with self.connection.begin():
+            return topics(self.connection, campaign)
+
+    def enlisted(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
+        """The nodes of the seats of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
         nodes = []
         for name in usernames:
+            if not isinstance(name, str):
+                nodes += [] if name is None else [Node(name)]
+                continue
             held = self._rows(BY_NAME, platform=platform, handle=name.lower())
             claims = [row.node for row in held if row.platform_id is None]
             if claims:

@@ -1,9 +1,10 @@
 """The statements that write, compiled once for a connection. They begin no transaction: `sql.py` does."""
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from math import isnan
 from typing import Any
 
 import orjson
@@ -15,7 +16,7 @@ from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Statement, adding, inserting, renewing
 from socialcrawl.store.charges import Bill
-from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request, response
+from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request, response, shadow
 
 METRICS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views", "metrics_at")
 POST = (*PostRow._fields, "metrics_at", "fetched_at")
@@ -23,6 +24,7 @@ RENEWED = dict.fromkeys(METRICS, "new") | {"original": "first"}
 MENTION = ("post", "node", "kind")
 HIT = ("campaign", "post", "occurrences")
 PICK = ("campaign", "n", "batch", "node", "act", "score", "features")
+SHADOW = ("campaign", "n", "estimator", "score")
 OUTCOME = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "missing")
 LINK = ("campaign", "n", "position", "node", "alpha")
 RESERVATION = ("campaign", "n", "part", "endpoint", "params", "credential", "items", "most", "sent_at", "digest")
@@ -40,6 +42,9 @@ class Writes:
     def __init__(self, connection: Connection, campaign: int, platform: str, server: str = "") -> None:
         self.campaign, self.platform, self.server = campaign, platform, server
         self._pick = adding(connection, pick, PICK)  # few, and their scores need not be finite
+        self._shadow = inserting(connection, shadow, SHADOW)
+        # JSON has no infinity: PostgreSQL reads what is written as text.
+        self._number: Callable[[float], Any] = str if connection.dialect.name == "postgresql" else float
         self._outcome = inserting(connection, outcome, OUTCOME)
         self._link = inserting(connection, link, LINK)
         self._post = inserting(connection, post, POST, RENEWED, "id")
@@ -55,9 +60,11 @@ class Writes:
         self._empty = Statement(connection, opened.values(answer=None), ("answer", "the_campaign", "low", "high"))
 
     def picks(self, batch: Batch) -> None:
-        """Write a decision: one row a pick."""
+        """Write a decision: one row a pick, and what those who looked on thought of it, where that is a number."""
         first = batch[0].n
         self._pick.run([(self.campaign, p.n, first, p.node, p.act, p.score, _features(p.x)) for p in batch])
+        told = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
+        self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in told])
 
     def reservation(self, grant: Grant) -> int:
         """Write a request that is about to leave; its request.id."""

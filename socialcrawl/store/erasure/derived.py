@@ -1,9 +1,9 @@
 """Outcomes and links as they would be without what goes: section 2.3 over the posts that are left."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
 from socialcrawl.relevance import worth
 from socialcrawl.store.bulk import Statement
@@ -11,7 +11,7 @@ from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import Hits, Key, Read
 from socialcrawl.store.erasure.sparing import FORGOTTEN
-from socialcrawl.store.tables import epoch, link, mention, outcome, pick, post
+from socialcrawl.store.tables import link, mention, outcome, pick, post, shadow
 
 CHUNK = 1_000  # picks at a time
 OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
@@ -60,6 +60,9 @@ class Derived:
         theirs = link.c.node.in_(select(gone_node.c.node)) | exists().where(asked)
         self._note(select(link.c.campaign).where(theirs))
         self.links += self.connection.execute(delete(link).where(theirs)).rowcount
+        seen = (pick.c.campaign == shadow.c.campaign) & (pick.c.n == shadow.c.n)
+        picked = pick.c.node.in_(select(gone_node.c.node))
+        self.connection.execute(delete(shadow).where(exists().where(seen & picked)))
         shown = pick.c.features.is_not(None) | (pick.c.score != 0.0)  # made of who linked to them, and how
         scored = update(pick).where(pick.c.node.in_(select(gone_node.c.node)), shown)
         self.connection.execute(scored.values(score=0.0, features=None))
@@ -145,21 +148,3 @@ class Derived:
 
     def _note(self, campaigns: Any) -> None:
         self.changed.update(self.connection.execute(campaigns.distinct()).scalars())
-
-
-def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) -> int:
-    """The number of epochs begun: one for each campaign whose history changed, at its next pick."""
-    number = 0
-    for campaign in sorted(campaigns):
-        last = select(func.coalesce(func.max(epoch.c.number), -1)).where(epoch.c.campaign == campaign)
-        first = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == campaign)
-        values = {
-            "campaign": campaign,
-            "number": int(connection.execute(last).scalar_one()) + 1,
-            "first": int(connection.execute(first).scalar_one()) + 1,
-            "began_at": now,
-            "why": why,
-        }
-        connection.execute(insert(epoch).values(values))
-        number += 1
-    return number

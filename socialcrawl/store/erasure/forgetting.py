@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
+from socialcrawl.store.epochs import begun
 from socialcrawl.store.erasure import derived, found, ledger, rows, seats, tombstones
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.orders import Order
@@ -82,7 +83,7 @@ def _erased(
     cleared = seats.cleared(connection, gone) if gone.names else set()
     counts["campaign"] = len(cleared)
     counts["tombstone"] = rows.remembered(connection, gone, now)
-    counts["epoch"] = derived.begun(connection, made.changed | read.reopened | cleared, why, now)
+    counts["epoch"] = begun(connection, made.changed | read.reopened | cleared, why, now)
     found.dropped(connection)
     return counts
 

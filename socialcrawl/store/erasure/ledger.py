@@ -76,7 +76,7 @@ def passed(connection: Connection, gone: Gone) -> Ledger:
     found, hits = Ledger(), Hits(connection)
     origins = _origins(connection)
     for row in _rows(connection):
-        came = origins.get(row.digest) if row.kind == "held" else _came(row)
+        came = origins.get(row.digest) if row.kind == "held" else came_of(row)
         if row.kind in ("ok", "held", "missing"):
             _add(found.read, row, came, gone, hits)
         cleaned = _cleaned(row, came, gone, hits)
@@ -111,8 +111,8 @@ def _rows(connection: Connection) -> Iterator[Any]:
             last = rows[-1].id
 
 
-def _came(row: Any) -> Came | None:
-    """The page of a row; None if the ledger does not know it (an older program, or a look-up)."""
+def came_of(row: Any) -> Came | None:
+    """The page of a row of the ledger; None if the ledger does not know it (an older program, or a look-up)."""
     if row.nodes is None:
         return None
     pairs, found, missing = answers.from_nodes(row.nodes)
@@ -128,7 +128,7 @@ def _origins(connection: Connection) -> dict[str, Came]:
     whole = columns.where(request.c.nodes.is_not(None))
     known = keyed(connection, whole, request.c.digest, [key for key in held if key is not None])
     rows = sorted(known, key=lambda row: row.id)
-    return {row.digest: came for row in rows if (came := _came(row)) is not None}
+    return {row.digest: came for row in rows if (came := came_of(row)) is not None}
 
 
 def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: Hits) -> None:

@@ -95,7 +95,7 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"- timelines of which only the newest posts were read (pages_per_user): {gaps['timelines_cut']:,}"
     yield f"- picks that have no outcome yet: {gaps['picks_without_outcome']:,}"
     for epoch in found["epochs"][1:]:
-        yield f"- history changed at {epoch['began_at']}, from pick {epoch['first']} on: {epoch['why']}"
+        yield f"- changed at {epoch['began_at']}, from pick {epoch['first']} on: {epoch['why']}"
 
 
 def _tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:

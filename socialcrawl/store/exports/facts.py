@@ -13,12 +13,13 @@ from socialcrawl.store.exports.hiding import Hiding
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
 TOLD = {
-    "topic": ("keywords", "patterns"),
+    "topic": ("keywords", "patterns", "languages", "from", "until"),
     "seeds": ("search", "most", "search_pages"),
     "crawl": None,
     "budget": None,
     "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
 }
+ALWAYS = ("keywords", "patterns")  # told also where there are none
 PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock or a rehearsal
 NO_ID = "(no id known)"
 TIMELINE = "/2/users/:id/tweets"
@@ -65,6 +66,7 @@ EPOCHS = "select number, first, began_at, why from epoch where campaign = :campa
 TOMBSTONES = "select kind, why, count(*) as tombstones from tombstone group by kind, why order by kind, why"
 SCHEMA = "select version_num as version from alembic_version"
 CAMPAIGN = "select name, platform, seed, settings, created_at from campaign where id = :campaign"
+VERSIONS = "select settings from version where campaign = :campaign order by number"
 
 
 def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[str, Any]:
@@ -85,8 +87,9 @@ def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[s
 
 def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> dict[str, Any]:
     (about,) = choice.rows(CAMPAIGN, campaign=number)
-    settings = orjson.loads(about.settings)
-    rehearsal = _elsewhere((settings.get("source") or {}).get("base_url"))
+    had = [orjson.loads(row.settings) for row in (about, *choice.rows(VERSIONS, campaign=number))]
+    # One that asked the platform at any time was none.
+    rehearsal = all(_elsewhere((settings.get("source") or {}).get("base_url")) for settings in had)
     requests = _rows(choice.rows(REQUESTS, campaign=number))
     mills = sum(row.pop("mills") for row in requests)
     return {
@@ -94,7 +97,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         "platform": about.platform,
         "seed": about.seed,
         "created_at": about.created_at,
-        "settings": _settings(settings, hiding),
+        "settings": _settings(had[-1], hiding),
         "seeds": _seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
         **_row(choice.rows(SPAN, campaign=number)[0]),
@@ -127,9 +130,14 @@ def _settings(given: dict[str, Any], hiding: Hiding | None) -> dict[str, Any]:
         held = given.get(section)
         if isinstance(held, dict):
             told[section] = {name: value for name, value in held.items() if names is None or name in names}
-    if hiding is not None and "topic" in told:
-        told["topic"] = {name: [hiding.prose(word) for word in words] for name, words in told["topic"].items()}
+    if "topic" in told:
+        told["topic"] = {name: _told(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS}
     return told
+
+
+def _told(value: Any, hiding: Hiding | None) -> Any:
+    """What a topic says: names in its words are hidden where names are."""
+    return [hiding.prose(word) for word in value] if hiding is not None and isinstance(value, list) else value
 
 
 def _elsewhere(base_url: str | None) -> bool:

@@ -1,0 +1,49 @@
+"""The epochs of a campaign: spans in which its topic and its history did not change."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, func, insert, select
+
+from socialcrawl.store.tables import epoch, pick
+
+TOPIC = "topic"  # what an epoch says of itself that began with another topic
+
+
+def following(connection: Connection, campaign: int) -> int:
+    """The n of a campaign's next pick; called in a transaction."""
+    last = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == campaign)
+    return int(connection.execute(last).scalar_one()) + 1
+
+
+def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) -> int:
+    """The number of epochs begun: one for each campaign whose history changed, at its next pick.
+
+    Args:
+        connection: the database, in a transaction.
+        campaigns: campaign.id of each.
+        why: what changed, joined by commas: topic, seeds, crawl, accounts, forget, retain.
+        now: the instant, ISO 8601.
+    """
+    number = 0
+    for campaign in sorted(campaigns):
+        last = select(func.coalesce(func.max(epoch.c.number), -1)).where(epoch.c.campaign == campaign)
+        values = {
+            "campaign": campaign,
+            "number": int(connection.execute(last).scalar_one()) + 1,
+            "first": following(connection, campaign),
+            "began_at": now,
+            "why": why,
+        }
+        connection.execute(insert(epoch).values(values))
+        number += 1
+    return number
+
+
+def topics(connection: Connection, campaign: int) -> list[int]:
+    """The first pick.n under each new topic of a campaign, in order; none where it has had one topic only.
+
+    Values and links of all picks are those of the last topic; features of picks before it are those of older ones.
+    Called in a transaction.
+    """
+    told = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign).order_by(epoch.c.number)
+    return [int(first) for first, why in connection.execute(told) if TOPIC in why.split(",")]
