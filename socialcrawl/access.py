@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from socialcrawl.model import Credential
 from socialcrawl.secret import secret
 from socialcrawl.settings import Settings
-from socialcrawl.tokens import TokenLease, distinct, mark
+from socialcrawl.tokens import SharedLease, TokenLeases, distinct, mark
 
 Secret = str | tuple[str, ...]
 ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
@@ -22,7 +22,7 @@ class Access:
     credentials: tuple[Credential, ...]
     secrets: dict[str, Secret] = field(repr=False)
     marks: dict[str, str] = field(default_factory=dict)
-    leases: list[TokenLease] = field(default_factory=list, repr=False)
+    leases: list[SharedLease] = field(default_factory=list, repr=False)
 
     def release(self) -> None:
         """Let other processes use the tokens."""
@@ -30,13 +30,14 @@ class Access:
             lease.release()
 
 
-def access(settings: Settings, base: str, *, lease: bool = True) -> Access:
+def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLeases | None = None) -> Access:
     """The tokens that the settings name, for the server at `base`.
 
     Args:
         settings: the campaign.
         base: the server.
         lease: whether other processes are kept from using them; they are let go with `release`.
+        among: the leases of this process, where several campaigns may share a token.
 
     Raises:
         SettingsError: a variable is not set or holds no token, or two name the same one.
@@ -53,10 +54,11 @@ def access(settings: Settings, base: str, *, lease: bool = True) -> Access:
     credentials = tuple(credential for credential, _ in wanted)
     if not lease:
         return Access(credentials, secrets)
+    held = among or TokenLeases()
     with ExitStack() as undo:
         leases = []
         for name, value in secrets.items():
-            leases.append(TokenLease(base, value, name))
+            leases.append(held.take(base, value, name))
             undo.callback(leases[-1].release)
         undo.pop_all()
     marks = {name: mark(base, value) for name, value in secrets.items()}

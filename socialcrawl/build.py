@@ -1,30 +1,50 @@
 """The one place where the parts of a campaign are joined."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from socialcrawl.access import Access, access
-from socialcrawl.clock import SystemClock
+from socialcrawl.clock import Interruptible, Steady
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.retry import Backoff
-from socialcrawl.model import Node
-from socialcrawl.plan import THREADS, Plan, chosen, plan
-from socialcrawl.protocols import Watcher
+from socialcrawl.limits.shared import Membership, Shared
+from socialcrawl.pace import Pace
+from socialcrawl.plan import THREADS, Plan, chosen, looking_on, plan
+from socialcrawl.protocols import Source, Watcher
 from socialcrawl.run import Parts
 from socialcrawl.settings import Settings
-from socialcrawl.sources.x.source import XSource
+from socialcrawl.sources.excluding import Excluding
+from socialcrawl.sources.x.source import XSource, span
 from socialcrawl.sources.x.wire import XWire, client
-from socialcrawl.store.campaigns import campaign
+from socialcrawl.store.campaigns import Change, campaign, line
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.sparing import Sparing
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.sql import SqlStore
+from socialcrawl.tokens import TokenLeases
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What the campaigns of one process share.
+
+    Attributes:
+        time: the clock.
+        shared: the windows of their tokens.
+        leases: the rights to use these.
+        pool: makes the executor for so many requests in flight.
+    """
+
+    time: Steady
+    shared: Shared = field(default_factory=Shared)
+    leases: TokenLeases = field(default_factory=TokenLeases)
+    pool: Callable[[int], Executor] = ThreadPoolExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +56,50 @@ class Campaign:
     parts: Parts
     crawl: Collect
     planner: WindowPlanner
-    clock: SystemClock
+    clock: Interruptible
     store: SqlStore
     lease: Lease
     access: Access
+    together: Callable[[], int]
+    member: Membership | None = None
+
+    def hungry(self) -> None:
+        """Claim a share of the windows that others use too."""
+        if self.member is not None:
+            self.member.hungry()
+
+    def idle(self) -> None:
+        """Leave the windows to the others for now."""
+        if self.member is not None:
+            self.member.idle()
 
     def close(self) -> None:
         """Let go of the database and the tokens; requests that were abandoned in flight are not waited for."""
-        self.parts.pool.shutdown(wait=False, cancel_futures=True)
-        self.store.close()
-        self.lease.release()
-        self.access.release()
+        with ExitStack() as ends:
+            ends.callback(self.access.release)
+            ends.callback(self.lease.release)
+            ends.callback(self.store.close)
+            if self.member is not None:
+                ends.callback(self.member.leave)
+            self.parts.pool.shutdown(wait=False, cancel_futures=True)
 
 
-def build(settings: Settings, watcher: Watcher) -> Campaign:
+def build(
+    settings: Settings,
+    watcher: Watcher,
+    house: House | None = None,
+    *,
+    clock: Interruptible | None = None,
+    change: bool = False,
+) -> Campaign:
     """The campaign of `settings`, its database opened and brought up to date.
+
+    Args:
+        settings: the campaign file.
+        watcher: who looks on.
+        house: what it shares with others; None: nothing.
+        clock: the clock of its runs; None: that of this machine.
+        change: whether settings are taken up on which its history rests, and that are others now.
 
     Raises:
         SettingsError: a token is missing, the keywords are unusable, or a live host is to be asked without a budget.
@@ -59,31 +108,51 @@ def build(settings: Settings, watcher: Watcher) -> Campaign:
     meant = plan(settings)
     meant.guard()
     estimator, choice = chosen(settings)  # before the database keeps a choice that is none
+    shadows = looking_on(settings)
+    clock = clock or Interruptible(house.time if house else None)
     with ExitStack() as undo:
-        allowed = access(settings, meant.base)
+        allowed = access(settings, meant.base, among=house.leases if house else None)
         undo.callback(allowed.release)
-        clock = SystemClock()
-        store, lease = _opened(meant, allowed, clock.now())
+        member = None
+        if house is not None:
+            member = house.shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks)
+            undo.callback(member.leave)
+        planner = _planner(meant, allowed, member)
+        store, lease = _opened(meant, allowed, clock.now(), change=change)
         undo.pop_all()
-    pages = settings.source.pages_per_user, settings.seeds.search_pages
-    source = Sparing(XSource(meant.policy, meant.words, meant.queries, *pages))
+    along = line(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
-    queries = [Node(-1 - i) for i in range(len(meant.queries))]
-    seeds = Seeds(queries, names, settings.seeds.most, look_up=not meant.words.search)
-    crawl = Collect(seeds, estimator, settings.crawl.steps, source.width, choice)
+    source = _source(meant, along.texts, clock.now())
+    seeds = Seeds(along.queries, names, settings.seeds.most, look_up=not meant.words.search, topics=along.topics)
+    crawl = Collect(seeds, estimator, settings.crawl.steps, source.width, choice, shadows=shadows)
     most = settings.budget.max_nodes
-    planner = _planner(meant, allowed)
-    pool = ThreadPoolExecutor(min(THREADS, settings.crawl.refresh_rate))
+    together = settings.crawl.together
+    pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
     wire = wired(meant, allowed, clock.now)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
-    return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed)
+    pace: Callable[[], int] = (lambda: together) if together else Pace(store, crawl, meant.policy, allowed.credentials)
+    return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, member)
 
 
-def _planner(meant: Plan, allowed: Access) -> WindowPlanner:
+def known_as(settings: Settings) -> str:
+    """What tells a campaign from all others of a process: names are its database's own."""
+    return f"{settings.name} in {settings.database}"
+
+
+def _source(meant: Plan, queries: list[str], now: float) -> Source:
+    """The platform, as the campaign asks it: neither the forgotten nor the excluded."""
+    settings = meant.settings
+    pages = settings.source.pages_per_user, settings.seeds.search_pages
+    bounds = span(meant.topic.begin, meant.topic.end, now)
+    platform = XSource(meant.policy, meant.words, queries, *pages, span=bounds)
+    return Sparing(Excluding(platform, meant.accounts))
+
+
+def _planner(meant: Plan, allowed: Access, member: Membership | None) -> WindowPlanner:
     limits = meant.settings.limits
     backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, meant.settings.seed)
-    return WindowPlanner(meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day)
+    return WindowPlanner(meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day, shared=member)
 
 
 def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> XWire:
@@ -91,10 +160,10 @@ def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> XWire:
     source = meant.settings.source
     timeout = (min(10.0, source.timeout), source.timeout)
     clients = {name: client(secret, meant.base, timeout) for name, secret in allowed.secrets.items()}
-    return XWire(clients, meant.words, meant.policy, meant.topic.count, now, source.keep_original, source.keep_answers)
+    return XWire(clients, meant.words, meant.policy, meant.topic.hits, now, source.keep_original, source.keep_answers)
 
 
-def _opened(meant: Plan, allowed: Access, now: float) -> tuple[SqlStore, Lease]:
+def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
     """The campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
     settings = meant.settings
     with ExitStack() as undo:
@@ -104,10 +173,12 @@ def _opened(meant: Plan, allowed: Access, now: float) -> tuple[SqlStore, Lease]:
         lease = Lease(connection, settings.name)
         undo.callback(lease.release)
         whole = settings.model_dump(mode="json")
-        number = campaign(connection, whole, settings.identity(meant.usernames), now)
+        leave = Change(meant.topic.hits, meant.queries) if change else None
+        identity = settings.identity(meant.usernames)
+        number = campaign(connection, whole, identity, now, change=leave, queries=meant.queries)
         undo.pop_all()
     source = settings.source
-    reuse = Reuse(source.reuse_hours, meant.topic.count, source.keep_original)
+    reuse = Reuse(source.reuse_hours, meant.topic.hits, source.keep_original)
     return SqlStore(
         connection, number, source.platform, meant.policy.tariff, reuse=reuse, server=meant.base, marks=allowed.marks
     ), lease

@@ -4,6 +4,7 @@
       - SettingsError     a campaign file, option or environment variable is not usable
       - PostsFileError    a file of posts cannot be read
       - StoreError        the database cannot be used (newer schema, full disk, locked)
+          - HeldError     another process runs the campaign or uses the token
       - SourceError       the platform refuses the work (token, access, vocabulary)
       - MockError         the mock server cannot start (port in use)
 
@@ -26,6 +27,10 @@ class PostsFileError(SocialcrawlError):
 
 class StoreError(SocialcrawlError):
     """The database cannot be opened or written; what was committed before is safe."""
+
+
+class HeldError(StoreError):
+    """Another process runs the campaign, or uses the token: it has to let go first."""
 
 
 class SourceError(SocialcrawlError):

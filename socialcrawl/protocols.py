@@ -225,8 +225,14 @@ class Planner(Protocol):
     def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         """Learn from a reply. Wait: the request is to be asked again; None: the talk goes on with the reply."""
 
-    def fold(self, ledger: Ledger) -> None:
-        """As if every request of the ledger had been taken and settled in turn."""
+    def abandon(self, grant: Grant) -> None:
+        """Nobody waits for the reply any more: the request stays spent, and may be asked again."""
+
+    def fold(self, ledger: Ledger, now: float) -> None:
+        """As if every request of the ledger had been taken and settled in turn.
+
+        What it dates later than `now` counts as of now: the clock was set back since.
+        """
 
 
 class Clock(Protocol):
@@ -244,6 +250,9 @@ class Clock(Protocol):
 
 class Watcher(Protocol):
     """Somebody who looks on: the screen, a log. Nothing a watcher does changes the crawl."""
+
+    def sent(self, grant: Grant) -> None:
+        """A request left."""
 
     def landed(self, grant: Grant, reply: Reply) -> None:
         """A reply arrived and was saved."""

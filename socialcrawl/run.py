@@ -15,7 +15,7 @@ run again on the replies that were stored, and the first unknown request is aske
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 
@@ -40,30 +40,35 @@ class Parts:
     watcher: Watcher
 
 
-def run(parts: Parts, *, size: int = 1, patience: float = float("inf")) -> Wait | Stop:
-    """The reason a campaign ended or paused, after working through it. Going on takes parts made anew.
+def run(
+    parts: Parts, *, size: int | Callable[[], int] = 1, patience: float = float("inf"), folded: bool = False
+) -> Wait | Stop:
+    """The reason a campaign ended or paused, after working through it. Going on takes parts made anew, or `folded`.
 
     Args:
         parts: what the run is made of.
-        size: r, the picks decided together (the refresh rate of Algorithm 1; Gouriten et al., section 3).
+        size: r, the picks decided together (the refresh rate of Algorithm 1; Gouriten et al., section 3), or what tells
+            it when a batch is chosen.
         patience: the longest wait in seconds that is sat out here; a longer one is returned, the batch stays open.
+        folded: whether the parts have come back from a run, and know all that is stored.
     """
-    parts.planner.fold(parts.store.ledger())
-    parts.crawl.fold(parts.store.history())
+    if not folded:
+        parts.planner.fold(parts.store.ledger(), parts.clock.now())
+        parts.crawl.fold(parts.store.history())
     batch = parts.store.unfinished()
     replies = parts.store.replies(batch)
     while True:
         if parts.clock.interrupted():
             return Stop("interrupted", "interrupted; everything is saved, run again to go on")
         if not batch:
-            choice = parts.crawl.choose(size, parts.clock.now())
+            choice = parts.crawl.choose(size() if callable(size) else size, parts.clock.now())
             if isinstance(choice, Stop) or (isinstance(choice, Wait) and not _sit_out(parts, choice, patience)):
                 return choice
             if isinstance(choice, Wait):
                 continue
             batch, replies = choice, {}
             parts.store.open(batch)
-        outcomes = _Asking(parts, batch, replies, patience).outcomes()
+        outcomes = _Asking(parts, batch, replies, patience).answers()
         if isinstance(outcomes, Wait | Stop):
             return outcomes
         parts.store.finish(batch, outcomes)
@@ -90,8 +95,14 @@ class _Asking:
         self.known: dict[int, Outcome] = {}
         self.halt: Wait | Stop | None = None
 
-    def outcomes(self) -> list[Outcome] | Wait | Stop:
-        """One outcome a pick, in pick order; or why the batch stays open."""
+    def answers(self) -> list[Outcome] | Wait | Stop:
+        """One outcome a pick, in pick order; or why the batch stays open. Nothing is in flight afterwards."""
+        try:
+            return self._outcomes()
+        finally:
+            self._abandon()
+
+    def _outcomes(self) -> list[Outcome] | Wait | Stop:
         accounts = self.parts.store.accounts([pick.node for pick in self.batch])
         for talk in self.parts.source.talks(self.batch, accounts):
             self._go_on(talk, None)
@@ -124,8 +135,7 @@ class _Asking:
             talk, request = self.ready.popleft()
             answer = self.parts.planner.take(request, self.parts.clock.now())
             if isinstance(answer, Grant):
-                self.parts.store.reserve(answer)
-                self.flying[self.parts.pool.submit(self.parts.wire.send, answer)] = (talk, answer)
+                self._fly(talk, answer)
                 continue
             self.ready.append((talk, request))
             if isinstance(answer, Stop):
@@ -136,13 +146,22 @@ class _Asking:
                 earliest = answer
         return earliest
 
+    def _fly(self, talk: Talk, grant: Grant) -> None:
+        try:
+            self.parts.store.reserve(grant)
+            self.flying[self.parts.pool.submit(self.parts.wire.send, grant)] = (talk, grant)
+        except BaseException:
+            self.parts.planner.abandon(grant)
+            raise
+        self.parts.watcher.sent(grant)
+
     def _land(self, pause: Wait | None) -> None:
         """Settle and save what has arrived; look up now and then, for a slot that opens or an interrupt."""
         patience = TICK if pause is None else max(0.0, min(TICK, pause.until - self.parts.clock.now()))
         for future in wait(self.flying, patience, FIRST_COMPLETED).done:
-            talk, grant = self.flying.pop(future)
-            reply = future.result()
-            reply = self.parts.store.save(grant, reply)  # the store knows what was already paid today
+            talk, grant = self.flying[future]
+            reply = self.parts.store.save(grant, future.result())  # the store knows what was already paid today
+            del self.flying[future]
             again = self.parts.planner.settle(grant, reply, self.parts.clock.now())
             self.parts.watcher.landed(grant, reply)
             if again is None:
@@ -156,5 +175,11 @@ class _Asking:
         self.halt = Stop("interrupted", "interrupted; everything is saved, run again to go on")
         wait(self.flying, GRACE)
         self._land(None)
-        self.ready.extend((talk, grant.request) for talk, grant in self.flying.values())  # abandoned: to ask again
+        self.ready.extend((talk, grant.request) for talk, grant in self.flying.values())  # to ask again
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """Wait no longer for what is in flight: it counts as spent."""
+        for _, grant in self.flying.values():
+            self.parts.planner.abandon(grant)
         self.flying.clear()

@@ -6,6 +6,7 @@ nothing of a token can be read from them, nor tried against them without the key
 
 import os
 import sys
+import threading
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -49,6 +50,49 @@ class TokenLease:
         """Let go; the lock's file goes too."""
         if self._lock is not None:
             self._lock.release()
+
+
+class TokenLeases:
+    """The tokens that the campaigns of one process share: each is leased with its first user, let go with its last."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str | tuple[str, ...]], tuple[TokenLease, int]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, base: str, token: str | tuple[str, ...], name: str) -> "SharedLease":
+        """The right to use a token, see TokenLease.
+
+        Raises:
+            StoreError: another process uses it, or the state folder cannot be used.
+        """
+        key = _host(base), token
+        with self._lock:
+            lease, users = self._held.get(key) or (TokenLease(base, token, name), 0)
+            self._held[key] = lease, users + 1
+        return SharedLease(self, key)
+
+    def let_go(self, key: tuple[str, str | tuple[str, ...]]) -> None:
+        """One user less of a token."""
+        with self._lock:
+            lease, users = self._held.pop(key)
+            if users > 1:
+                self._held[key] = lease, users - 1
+            else:
+                lease.release()
+
+
+class SharedLease:
+    """The right of one campaign to use a token that others of this process may use too, until `release`."""
+
+    def __init__(self, leases: TokenLeases, key: tuple[str, str | tuple[str, ...]]) -> None:
+        self._leases: TokenLeases | None = leases
+        self._key = key
+
+    def release(self) -> None:
+        """Let go; the process does so with its last user."""
+        leases, self._leases = self._leases, None
+        if leases is not None:
+            leases.let_go(self._key)
 
 
 def mark(base: str, token: str | tuple[str, ...]) -> str:

@@ -62,7 +62,7 @@ def crawl(settings: Settings, view: View | None = None):
     """The reason why a campaign ended, and its planner."""
     campaign = build(settings, view or View())
     try:
-        reason = run(campaign.parts, size=settings.crawl.refresh_rate)
+        reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()
     finally:
         campaign.close()

@@ -26,7 +26,7 @@ def work(given, room):
     settings = checked(given, "test")
     try:
         campaign = build(settings, View())
-        reason = run(campaign.parts, size=settings.crawl.refresh_rate)
+        reason = run(campaign.parts, size=campaign.together)
         campaign.close()
     except SocialcrawlError as error:
         sys.stderr.write(f"{error}\n")

@@ -114,10 +114,13 @@ class Freely:
     def take(self, request, now):
         return Grant(request, "main", now)
 
+    def abandon(self, grant):
+        pass
+
     def settle(self, grant, reply, now):
         return None
 
-    def fold(self, ledger):
+    def fold(self, ledger, now):
         self.folded = len(list(ledger))
 
 

@@ -43,6 +43,9 @@ class Midway:
     def __init__(self, path):
         self.path, self.made = path, []
 
+    def sent(self, grant):
+        pass
+
     def landed(self, grant, reply):
         if len(self.made) % 2 == 0:
             self.copy()

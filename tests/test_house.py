@@ -17,8 +17,10 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
 FLOORS = [
     {"apps", "__main__"},
+    {"daemon"},
     {"build"},
-    {"lab", "mock", "imports", "explain", "settings", "policies", "plan", "access", "tokens", "words", "clock"},
+    {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "plan", "pace"}
+    | {"access", "tokens", "words", "clock"},
     {"collect", "sources"},
     {"importance", "graph", "links", "relevance", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "secret"},
@@ -27,11 +29,14 @@ FLOORS = [
 HOMES = {
     "tweepy": ("sources/",),
     "requests": ("sources/",),
-    "httpx": ("sources/",),
+    "httpx": ("sources/", "daemon/notices.py"),
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
-    "starlette": ("mock/",),
-    "uvicorn": ("mock/", "apps/explore.py"),
+    "starlette": ("mock/", "daemon/health.py"),
+    "uvicorn": ("mock/", "apps/explore.py", "daemon/health.py"),
+    "apscheduler": ("daemon/", "apps/operating.py"),
+    "structlog": ("daemon/", "apps/operating.py"),
+    "prometheus_client": ("daemon/",),
     "typer": ("apps/",),
     "rich": ("apps/",),
     "matplotlib": ("apps/",),
@@ -43,7 +48,7 @@ HOMES = {
     "datasette": ("apps/explore.py",),
     "scipy": ("importance/",),
     "sklearn": ("collect/estimators/",),
-    "pydantic": ("settings.py", "policies.py"),
+    "pydantic": ("settings.py", "sections/", "policies.py"),
     "tenacity": ("limits/",),
 }
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
@@ -249,6 +254,7 @@ def test_links_in_the_documents_lead_somewhere():
     for document in [
         ROOT / "README.md",
         ROOT / "CHANGELOG.md",
+        ROOT / "deploy/README.md",
         *(ROOT / "docs").glob("*.md"),
         ROOT / "benchmarks/README.md",
     ]:
@@ -274,4 +280,5 @@ def test_every_dependency_is_used():
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     imported = {module.split(".")[0].lower() for path in FILES for module, _ in imports_of(path)}
     names = {re.split(r"[><=\[ ]", line)[0] for line in listed}
-    assert not {{"scikit-learn": "sklearn"}.get(name, name) for name in names} - imported
+    called = {"scikit-learn": "sklearn", "prometheus-client": "prometheus_client"}
+    assert not {called.get(name, name) for name in names} - imported

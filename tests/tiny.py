@@ -143,6 +143,9 @@ class Watcher:
     def __init__(self):
         self.seen = []
 
+    def sent(self, grant):
+        pass
+
     def landed(self, grant, reply):
         self.seen.append(("landed", grant.request.key, reply.kind))
 

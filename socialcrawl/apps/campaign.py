@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
 from types import FrameType
@@ -25,6 +25,8 @@ from socialcrawl.model import MILLS_PER_DOLLAR, Stop, Wait, iso
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.source import TIMELINE
+from socialcrawl.store.judgement import Judgement
+from socialcrawl.store.shadows import judgement
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
 from socialcrawl.words import span
@@ -37,25 +39,27 @@ CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERR
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: its reason, the summary of the campaign, the exit code, what was spent on what."""
+    """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best."""
 
     reason: Wait | Stop
     found: Summary
     code: int
     billed: bool
     spending: Spending
+    judgement: Judgement | None
 
 
-def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending:
+def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
     """Run a campaign to its end or pause, watched on `console`.
 
     Args:
         settings: the campaign.
         console: where a person looks; plain lines where it is no terminal.
         quiet: whether to show nothing.
+        change: whether a file is taken up that is another than its history rests on.
     """
     view = View() if quiet else Picture(console) if console.is_terminal else Lines(console)
-    campaign = build(settings, view)
+    campaign = build(settings, view, change=change)
     if not quiet:
         console.print(_announcement(campaign), soft_wrap=True)
     try:
@@ -63,15 +67,16 @@ def work(settings: Settings, console: Console, *, quiet: bool = False) -> Ending
         with _signals(campaign, quiet=quiet or console.is_terminal):
             view.begin(campaign)
             try:
-                reason = run(campaign.parts, size=settings.crawl.refresh_rate)
+                reason = run(campaign.parts, size=campaign.together)
             finally:
                 view.end()
         found = summary(campaign.store.connection, settings.name)
         spent = spending(campaign.store.connection, settings.name)
+        guessed = judgement(campaign.store.connection, settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
-    return Ending(reason, found, code, campaign.plan.billed, spent)
+    return Ending(reason, found, code, campaign.plan.billed, spent, guessed)
 
 
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -79,7 +84,8 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
     if as_json:
         sys.stdout.write(json.dumps(as_object(ending)) + "\n")
         return
-    show(console, ending.found, _beside(settings), billed=ending.billed, spending=ending.spending)
+    spent, guessed = ending.spending, ending.judgement
+    show(console, ending.found, _beside(settings), billed=ending.billed, spending=spent, judgement=guessed)
     console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: "
@@ -113,7 +119,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
         "requests": found.sent,
         "reused": found.reused,
         "dollars": found.cost / MILLS_PER_DOLLAR,
-    }
+    } | ({} if ending.judgement is None else {"guesses": asdict(ending.judgement)})
 
 
 def leave(code: int) -> NoReturn:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from socialcrawl import __version__
-from socialcrawl.apps import cli_ask, cli_check, cli_export, cli_forget, cli_import
+from socialcrawl.apps import cli_ask, cli_check, cli_daemon, cli_export, cli_forget, cli_import
 from socialcrawl.apps.lab import lab_app
 from socialcrawl.apps.options import AsJson, Database
 from socialcrawl.errors import SettingsError, SocialcrawlError
@@ -122,6 +122,9 @@ def run(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
     steps: Annotated[int | None, typer.Option(min=1, help="Ask so many accounts, whatever the file says.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree to what it may cost; see confirm_above.")] = False,
+    change: Annotated[
+        bool, typer.Option("--change", help="Take up a topic, seeds or an estimator that were changed in the file.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a campaign, or go on with it where it stopped."""
@@ -140,7 +143,7 @@ def run(
             sys.stderr.write("not confirmed: nothing was asked, nothing was spent\n")
             leave(INTERRUPTED)
     try:
-        ending = work(settings, console, quiet=as_json)
+        ending = work(settings, console, quiet=as_json, change=change)
     except KeyboardInterrupt:
         sys.stderr.write(AT_ONCE)
         leave(INTERRUPTED)
@@ -319,6 +322,7 @@ def report(
     from socialcrawl.plan import plan  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
     from socialcrawl.store.health import readable  # noqa: PLC0415
+    from socialcrawl.store.shadows import judgement  # noqa: PLC0415
     from socialcrawl.store.statistics import spending  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
 
@@ -328,8 +332,8 @@ def report(
     place, name = (asking.database(database), campaign) if settings is None else (settings.database, settings.name)
     with readable(place) as connection:
         found = summary(connection, name, top)
-        spent = spending(connection, found.name)
-    show(console, found, png, billed=not is_loopback(found.base_url), spending=spent)
+        spent, guessed = spending(connection, found.name), judgement(connection, found.name)
+    show(console, found, png, billed=not is_loopback(found.base_url), spending=spent, judgement=guessed)
     if settings is not None:
         compare(plan(settings), console)
 
@@ -343,3 +347,8 @@ app.command("import")(cli_import.import_)
 app.command()(cli_import.backup)
 app.command()(cli_forget.forget)
 app.command()(cli_forget.retain)
+app.command()(cli_daemon.daemon)
+app.command()(cli_daemon.status)
+app.command()(cli_daemon.pause)
+app.command()(cli_daemon.resume)
+app.command()(cli_daemon.stop)

@@ -38,6 +38,9 @@ class View:
     def end(self) -> None:
         """Show no more."""
 
+    def sent(self, grant: Grant) -> None:
+        """A request left."""
+
     def landed(self, grant: Grant, reply: Reply) -> None:
         """A reply arrived; one that refuses its credential is worth a note."""
         self.wait = None

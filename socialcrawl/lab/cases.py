@@ -108,10 +108,13 @@ class _Counted:
             self.budget.reserve(request, 0, now)
         return Grant(request, "main", now)
 
+    def abandon(self, grant: Grant) -> None:
+        """Nothing: nobody counts."""
+
     def settle(self, grant: Grant, reply: Reply, now: float) -> None:
         return None
 
-    def fold(self, ledger: Ledger) -> None:
+    def fold(self, ledger: Ledger, now: float) -> None:
         for grant, _ in ledger:
             if grant.request.endpoint != START:
                 self.budget.reserve(grant.request, 0, grant.at)

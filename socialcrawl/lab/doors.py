@@ -19,7 +19,10 @@ class Freely:
     def settle(self, grant: Grant, reply: Reply, now: float) -> None:
         """Nothing: the talk goes on with the reply."""
 
-    def fold(self, ledger: Ledger) -> None:
+    def abandon(self, grant: Grant) -> None:
+        """Nothing: nobody counts."""
+
+    def fold(self, ledger: Ledger, now: float) -> None:
         """Nothing: there is no limit to count against."""
 
 
@@ -117,6 +120,9 @@ class Tape:
 
 class Unwatched:
     """Nobody looks on."""
+
+    def sent(self, grant: Grant) -> None:
+        """See `protocols.Watcher.sent`."""
 
     def landed(self, grant: Grant, reply: Reply) -> None:
         """See `protocols.Watcher.landed`."""

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 from email.utils import formatdate
 from typing import Any
 
@@ -47,10 +48,17 @@ class Mock:
         world: what there is to see.
         settings: limits, windows, tokens, money, the server's clock and the moment of search.
         fault: the choice of faults, for tests.
+        time: the time that the server's clock shows, but for its skew.
     """
 
-    def __init__(self, world: World, settings: MockSettings, fault: FaultHook | None = None) -> None:
-        self._settings = settings
+    def __init__(
+        self,
+        world: World,
+        settings: MockSettings,
+        fault: FaultHook | None = None,
+        time: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings, self._time = settings, time
         self._fault = fault
         self._received: Counter[str] = Counter()
         self._turned_away: Counter[str] = Counter()
@@ -99,7 +107,7 @@ class Mock:
         }
 
     def _clock(self) -> float:
-        return time.time() + self._settings.skew
+        return self._time() + self._settings.skew
 
     async def _show_report(self, request: Request) -> Response:
         return Response(orjson.dumps(self.report()), media_type=JSON_TYPE)

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import time as wall
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.errors import MockError
@@ -49,7 +50,7 @@ def serve(settings: MockSettings, *, with_stdin: bool = False) -> None:
     if settings.posts is None and settings.export is None:
         raise MockError("The mock has nothing to show; give it a file of posts (Parquet, CSV or JSON lines).")
     with _listen(settings) as listener:
-        mock = _mock(settings.posts, settings, None)
+        mock = _mock(settings.posts, settings)
         # The world never changes; walking its million objects again and again took the collector a quarter of the time.
         gc.collect()
         gc.freeze()
@@ -83,12 +84,18 @@ class Running:
 
 
 @contextmanager
-def running(posts: Posts | Path | None = None, fault: "FaultHook | None" = None, **settings: Any) -> Iterator[Running]:
+def running(
+    posts: Posts | Path | None = None,
+    fault: "FaultHook | None" = None,
+    time: Callable[[], float] = wall,
+    **settings: Any,
+) -> Iterator[Running]:
     """A mock server in a thread of this process for the length of a `with` block.
 
     Args:
         posts: the posts, or a file of posts; None with `export=FOLDER`.
         fault: the choice of faults, see `socialcrawl.mock.faults`.
+        time: what the server's clock shows, but for its skew.
         settings: those of MockSettings.
 
     Raises:
@@ -96,7 +103,7 @@ def running(posts: Posts | Path | None = None, fault: "FaultHook | None" = None,
     """
     chosen = MockSettings(**settings)
     with _listen(chosen) as listener:
-        mock = _mock(posts, chosen, fault)
+        mock = _mock(posts, chosen, fault, time)
         with _in_thread(mock, chosen, listener) as report:
             yield Running(_url(listener), report)
 
@@ -134,10 +141,15 @@ def _in_thread(mock: "Mock", settings: MockSettings, listener: socket.socket) ->
         loop.close()
 
 
-def _mock(posts: Posts | Path | None, settings: MockSettings, fault: "FaultHook | None") -> "Mock":
+def _mock(
+    posts: Posts | Path | None,
+    settings: MockSettings,
+    fault: "FaultHook | None" = None,
+    time: Callable[[], float] = wall,
+) -> "Mock":
     from socialcrawl.mock.app import Mock  # noqa: PLC0415  # starlette is imported where a server is wanted
 
-    return Mock(_world(posts, settings), settings, fault)
+    return Mock(_world(posts, settings), settings, fault, time)
 
 
 def _world(posts: Posts | Path | None, settings: MockSettings) -> "World":

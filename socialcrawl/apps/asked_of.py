@@ -1,0 +1,180 @@
+"""What is asked of daemons from another terminal, through the databases: how they stand, to pause, to stop."""
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.apps.query import database as chosen
+from socialcrawl.clock import SystemClock
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.model import iso
+from socialcrawl.settings import read
+from socialcrawl.store import daemons
+from socialcrawl.store.address import Where
+from socialcrawl.store.daemons import Held
+from socialcrawl.store.database import hurried, opened
+from socialcrawl.store.health import missing
+from socialcrawl.words import span
+
+DONE, NOT_DONE = 0, 1
+PATIENCE = 15.0  # seconds to wait for daemons that were asked to stop
+Addressed = dict[Where, list[str]]
+"""The databases that are meant, and the campaigns in each; [] for all."""
+
+
+def addressed(files: Sequence[Path], database: str | None, names: Sequence[str]) -> Addressed:
+    """The databases and campaigns that a person means: by campaign files and folders, or by a database.
+
+    Raises:
+        SettingsError: both are given, or a file cannot be read.
+    """
+    if files and (database or names):
+        raise SettingsError("Name campaign files, or a database with --db and --campaign; not both.")
+    if not files:
+        return {chosen(database, changed=True): list(names)}
+    found: Addressed = {}
+    for path in files:
+        inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        if not inside:
+            raise SettingsError(f"There is no campaign file (*.toml) in {path}: `socialcrawl init` writes one.")
+        for file in inside:
+            try:
+                settings = read(file)
+            except SettingsError as error:
+                if not path.is_dir():
+                    raise
+                sys.stderr.write(f"left out: {error}\n")
+                continue
+            found.setdefault(settings.database, []).append(settings.name)
+    if not found:
+        raise SettingsError("None of these campaign files can be read.")
+    return found
+
+
+def told(given: Addressed, console: Console, *, as_json: bool) -> int:
+    """Show how the campaigns stand; the exit code."""
+    now = SystemClock().now()
+    rows = [(where, one) for where, names in given.items() for one in _held(where, names)]
+    if as_json:
+        sys.stdout.write(json.dumps([_plain(where, one, now) for where, one in rows]) + "\n")
+        return DONE
+    table = Table(box=None, pad_edge=False)
+    for name in ("campaign", "state", "until (UTC)", "why"):
+        table.add_column(name, overflow="fold", no_wrap=name == "until (UTC)")
+    for _, one in rows:
+        table.add_row(*(Text(text) for text in _row(one, now)))
+    console.print(table)
+    for line in _daemons([one for _, one in rows], now):
+        console.print(Text(line), soft_wrap=True)
+    return DONE
+
+
+def paused(given: Addressed, console: Console, *, again: bool) -> int:
+    """Pause campaigns, or let them go on `again`; the exit code."""
+    code = DONE
+    for where, names in given.items():
+        with opened(where, create=False) as connection:
+            hurried(connection)
+            there = [one.campaign for one in daemons.held(connection)]
+            wanted = names or there
+            done = daemons.resume(connection, wanted) if again else daemons.pause(connection, wanted, _now())
+        for name in wanted:
+            word = "goes on" if again else "is paused"
+            known = word if name in done else f"{'was not paused' if again else 'is paused already'}"
+            if name not in there:
+                known, code = "has not begun in this database, so there is nothing to change", NOT_DONE
+            console.print(Text(f"{name}: {known}"), soft_wrap=True)
+    return code
+
+
+def stopped(given: Addressed, console: Console) -> int:
+    """Ask daemons to stop, and wait until they have; the exit code."""
+    waiting: list[tuple[Where, str]] = []
+    for where in given:
+        with opened(where, create=False) as connection:
+            hurried(connection)
+            waiting += [(where, one.id) for one in daemons.ask_to_stop(connection, _now())]
+    if not waiting:
+        console.print("no daemon runs campaigns of these databases")
+        return DONE
+    console.print(Text(f"asked to stop: {', '.join(sorted({name for _, name in waiting}))}"), soft_wrap=True)
+    left = _left(waiting)
+    for name in sorted({name for _, name in left}):
+        console.print(Text(f"{name} has not left yet: it looks every few seconds, and waits for what is in flight"))
+    return NOT_DONE if left else DONE
+
+
+def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
+    """Those who have not left after PATIENCE seconds."""
+    ends = time.monotonic() + PATIENCE
+    while waiting and time.monotonic() < ends:
+        time.sleep(0.2)
+        waiting = [(where, name) for where, name in waiting if name in _alive(where)]
+    return waiting
+
+
+def _alive(where: Where) -> list[str]:
+    with opened(where, create=False) as connection:
+        return [one.id for one in daemons.living(connection, _now())]
+
+
+def _held(where: Where, names: Sequence[str]) -> list[Held]:
+    """The campaigns of a database by name; those that have not begun too."""
+    try:
+        if missing(where):
+            return [Held(name, None) for name in names]
+        with opened(where, create=False) as connection:
+            hurried(connection)
+            found = {one.campaign: one for one in daemons.held(connection)}
+    except SocialcrawlError as error:
+        return [Held(name, None, state="broken", why=str(error)) for name in names or ["?"]]
+    return [found.get(name, Held(name, None)) for name in names or found]
+
+
+def _state(one: Held, now: float) -> tuple[str, str]:
+    """The state of a campaign as a person needs it: what a daemon wrote that is gone is not what it does now."""
+    if one.alive(now):
+        return one.state, one.why
+    if one.paused is not None:
+        return "paused", f"paused at {iso(one.paused)[:19]}"
+    if one.daemon is None:
+        return one.state or "idle", one.why or "no daemon has run it"
+    if one.released is None:
+        return "lost", f"its daemon was not heard of for {span(now - (one.beat or now))}; it was {one.state}: {one.why}"
+    return one.state, one.why
+
+
+def _row(one: Held, now: float) -> tuple[str, ...]:
+    state, why = _state(one, now)
+    until = "" if one.until is None or one.until < now else iso(one.until)[:19].replace("T", " ")
+    return one.campaign, state, until, why
+
+
+def _daemons(rows: Sequence[Held], now: float) -> list[str]:
+    """A line for each daemon that has one of the campaigns."""
+    alive = {one.daemon: one for one in rows if one.alive(now)}
+    lines = [
+        f"process {one.pid} on {one.host} runs {sum(other.daemon == name for other in rows if other.alive(now))} of "
+        f"them; heard of {span(max(0.0, now - (one.beat or now)))} ago"
+        for name, one in sorted(alive.items(), key=lambda pair: str(pair[0]))
+    ]
+    return lines or ["no daemon runs them now"]
+
+
+def _plain(where: Where, one: Held, now: float) -> dict[str, Any]:
+    state, why = _state(one, now)
+    whole = asdict(one) | {"state": state, "why": why, "alive": one.alive(now), "database": str(where)}
+    instants = ("paused", "until", "moved", "beat", "released")
+    return {key: iso(value) if key in instants and value is not None else value for key, value in whole.items()}
+
+
+def _now() -> float:
+    return SystemClock().now()

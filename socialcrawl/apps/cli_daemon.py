@@ -1,0 +1,66 @@
+"""The commands of campaigns that run for weeks: daemon, status, pause, resume, stop."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from socialcrawl.apps.options import AsJson, Database
+
+Files = Annotated[
+    list[Path] | None, typer.Argument(help="Campaign files, or folders of them; or name a database with --db.")
+]
+Names = Annotated[list[str] | None, typer.Option("--campaign", help="With --db: its name; may be repeated.")]
+
+
+def daemon(
+    folder: Annotated[Path, typer.Argument(help="The folder of campaign files (*.toml), or one file.")],
+    *,
+    log: Annotated[str, typer.Option(help="json (a line an event) or people.")] = "people",
+    health: Annotated[
+        str | None, typer.Option(help="Where to serve /healthz and /metrics: HOST:PORT, such as 127.0.0.1:9464.")
+    ] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let other machines read these pages; see --health.")
+    ] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Campaigns that work at the same time, at most.")] = 32,
+    stall: Annotated[str, typer.Option(help="How long nothing may move that was due, before it is told.")] = "30m",
+) -> None:
+    """Run every campaign of a folder, each by its schedule, until told to stop; edited files are taken in."""
+    from socialcrawl.apps.campaign import leave  # noqa: PLC0415
+    from socialcrawl.apps.operating import Wanted, operate  # noqa: PLC0415
+    from socialcrawl.words import seconds  # noqa: PLC0415
+
+    leave(operate(Wanted(folder, log, health, allow_remote, workers, seconds(stall))))
+
+
+def status(files: Files = None, database: Database = None, campaign: Names = None, *, as_json: AsJson = False) -> None:
+    """Show how campaigns stand: which daemon runs them, what they do or wait for, and until when."""
+    from socialcrawl.apps.asked_of import addressed, told  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+
+    raise typer.Exit(told(addressed(files or [], database, campaign or []), plain(), as_json=as_json))
+
+
+def pause(files: Files = None, database: Database = None, campaign: Names = None) -> None:
+    """Let daemons run campaigns no more, until `resume`; what is in flight lands, and all is saved."""
+    from socialcrawl.apps.asked_of import addressed, paused  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+
+    raise typer.Exit(paused(addressed(files or [], database, campaign or []), plain(), again=False))
+
+
+def resume(files: Files = None, database: Database = None, campaign: Names = None) -> None:
+    """Let daemons run campaigns again that were paused."""
+    from socialcrawl.apps.asked_of import addressed, paused  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+
+    raise typer.Exit(paused(addressed(files or [], database, campaign or []), plain(), again=True))
+
+
+def stop(files: Files = None, database: Database = None) -> None:
+    """Ask the daemons that run these campaigns to stop, as SIGTERM does; they leave within ten seconds."""
+    from socialcrawl.apps.asked_of import addressed, stopped  # noqa: PLC0415
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+
+    raise typer.Exit(stopped(addressed(files or [], database, []), plain()))

@@ -1,0 +1,159 @@
+"""`socialcrawl daemon`: signals, log, health page and notices around the daemon."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+
+import structlog
+from apscheduler.executors.pool import ThreadPoolExecutor
+
+from socialcrawl.build import House
+from socialcrawl.clock import SteadyClock
+from socialcrawl.daemon.health import app, place, serving
+from socialcrawl.daemon.logs import configure
+from socialcrawl.daemon.notices import COMMAND_PATIENCE, ENDED, PAUSED, Notices
+from socialcrawl.daemon.notices import STALLED as TOLD_STALLED
+from socialcrawl.daemon.service import Daemon, Identity
+from socialcrawl.daemon.standing import BROKEN, DONE, STALLED, STOPPED, Standing
+from socialcrawl.daemon.standing import PAUSED as STANDS_PAUSED
+from socialcrawl.errors import SettingsError
+from socialcrawl.model import iso
+from socialcrawl.secret import secret
+from socialcrawl.settings import Settings
+
+OK, LEFT_BEHIND, INTERRUPTED = 0, 1, 130
+CLOSING = 0.5  # seconds for notices that are under way when the daemon leaves
+EVENTS = {STANDS_PAUSED: PAUSED, STOPPED: PAUSED, DONE: ENDED, STALLED: TOLD_STALLED, BROKEN: TOLD_STALLED}
+LOUD = {STALLED: "warning", BROKEN: "warning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person asks of the daemon; see the options of `socialcrawl daemon`. `stall` in seconds."""
+
+    folder: Path
+    log: str
+    health: str | None
+    allow_remote: bool
+    workers: int
+    stall: float
+
+
+def operate(wanted: Wanted) -> int:
+    """Run the daemon until told to stop; the exit code."""
+    if not wanted.folder.exists():
+        raise SettingsError(f"There is no folder {wanted.folder}: make it, and put campaign files (*.toml) into it.")
+    with ExitStack() as undo:
+        undo.callback(configure(wanted.log, sys.stderr))
+        bell = _Bell()
+        undo.callback(bell.close)
+        time = SteadyClock()
+        who = Identity(socket.gethostname(), os.getpid())
+        daemon = Daemon(
+            wanted.folder, House(time), ThreadPoolExecutor(wanted.workers + 1), who, bell.ring, stall=wanted.stall
+        )
+        bell.daemon = daemon
+        if wanted.health is not None:
+            host, port = place(wanted.health)
+            pages = app(daemon.vitals, time.now)
+            url = undo.enter_context(serving(pages, host, port, allow_remote=wanted.allow_remote))
+            structlog.get_logger().info("the health page is served", url=f"{url}/healthz", metrics=f"{url}/metrics")
+        with _signals(daemon):
+            late = daemon.run()
+    return LEFT_BEHIND if late else OK
+
+
+class _Bell:
+    """Who is told when a campaign comes into another state: the log, and whom its file names."""
+
+    def __init__(self) -> None:
+        self.daemon: Daemon | None = None
+        self._notices: dict[Path, tuple[Settings, Notices | None]] = {}
+        self._lock = threading.Lock()
+
+    def ring(self, now: Standing, before: Standing | None) -> None:
+        log = structlog.get_logger().bind(campaign=now.campaign)
+        told = {"why": now.why, "until": now.until and iso(now.until)} | _figures(now)
+        getattr(log, LOUD.get(now.state, "info"))(now.state, **{key: value for key, value in told.items() if value})
+        event = EVENTS.get(now.state)
+        if event is None or (before is not None and before.state == now.state):
+            return
+        if (notices := self._of(now.file)) is not None:
+            notices.tell(event, now)
+
+    def close(self) -> None:
+        """Wait a moment for notices that are under way."""
+        ends = monotonic() + CLOSING
+        for _, notices in self._notices.values():
+            if notices is not None:
+                notices.close(max(0.0, ends - monotonic()))
+
+    def _of(self, file: Path) -> Notices | None:
+        """Whom the campaign file names; anew where it has changed."""
+        runner = self.daemon.runners.get(file) if self.daemon else None
+        if runner is None:
+            return None
+        with self._lock:
+            held = self._notices.get(file)
+            if held is None or held[0] is not runner.settings:
+                if held is not None and held[1] is not None:
+                    _retire(held[1])
+                held = self._notices[file] = runner.settings, _notices(runner.settings)
+            return held[1]
+
+
+def _retire(notices: Notices) -> None:
+    """Let what is under way come to its end, without waiting for it."""
+    threading.Thread(target=notices.close, args=(COMMAND_PATIENCE,), name="notices-end", daemon=True).start()
+
+
+def _notices(settings: Settings) -> Notices | None:
+    given = settings.notify
+    try:
+        webhook = secret(given.webhook_env) if given.webhook_env else None
+        if not given.command and webhook is None:
+            return None
+        tokens = [settings.source.token_env]
+        for token in settings.source.tokens:
+            tokens += [token.env] if isinstance(token.env, str) else token.env
+        hidden = [*tokens, *([given.webhook_env] if given.webhook_env else ())]
+        return Notices(given.command, webhook, given.on, without=hidden)
+    except SettingsError as error:
+        structlog.get_logger().warning("nobody can be told", campaign=settings.name, error=str(error))
+        return None
+
+
+def _figures(standing: Standing) -> dict[str, object]:
+    figures = standing.figures
+    return {} if figures is None else {"steps": figures.steps, "relevance": round(figures.relevance, 1)}
+
+
+@contextmanager
+def _signals(daemon: Daemon) -> Iterator[None]:
+    """SIGTERM and Ctrl-C stop the daemon, a second one at once; SIGHUP reads the campaign files again."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if daemon.stopping:
+            os._exit(INTERRUPTED)
+        daemon.stop()
+
+    def reload(number: int, frame: FrameType | None) -> None:
+        daemon.reload()
+
+    wanted = {signal.SIGTERM: stop, signal.SIGINT: stop}
+    if hasattr(signal, "SIGHUP"):
+        wanted[signal.SIGHUP] = reload
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,78 @@
+"""What a daemon sees of a campaign that runs: what is in flight, what came, when it last moved."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from socialcrawl.build import Campaign
+from socialcrawl.daemon.standing import Figures, WindowUse
+from socialcrawl.model import Grant, Outcome, Reply, Wait
+from socialcrawl.protocols import Batch
+
+
+class Eyes:
+    """A watcher that counts; other threads may read it at any time."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        self.moved: float | None = None
+        self.wait: Wait | None = None
+        self.note = ""  # what a person should know although the run goes on
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self._flying: dict[tuple[int, int], tuple[str, float]] = {}
+
+    def sent(self, grant: Grant) -> None:
+        """A request left."""
+        self.wait = None
+        self._flying[grant.request.key] = grant.request.endpoint, grant.at
+
+    def landed(self, grant: Grant, reply: Reply) -> None:
+        """A reply arrived; one that refuses its credential is worth a note."""
+        self._flying.pop(grant.request.key, None)
+        self.requests[grant.request.endpoint, reply.kind, reply.status] += 1
+        self.moved = self.now()
+        if reply.kind == "refused":
+            self.note = f"the credential {grant.credential} is set aside: {reply.why}"
+
+    def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """A batch was absorbed."""
+        self.moved = self.now()
+
+    def waits(self, wait: Wait) -> None:
+        """Nothing can be sent for a moment, which is waited out."""
+        self.wait = wait
+
+    def flying(self) -> list[tuple[str, float]]:
+        """What is in flight: the endpoints, and when each request left."""
+        return list(self._flying.values())
+
+    def landing(self) -> None:
+        """Nothing is in flight any more, whatever was not seen to land: a turn has ended."""
+        self._flying.clear()
+        self.wait = None
+
+
+def figures(campaign: Campaign, eyes: Eyes, lag: float) -> Figures:
+    """A campaign in numbers, as it is now."""
+    crawl, budget = campaign.crawl, campaign.planner.budget
+    return Figures(
+        steps=crawl.taken,
+        relevance=crawl.relevance,
+        known=crawl.graph.size,
+        frontier=crawl.graph.left,
+        requests=dict(eyes.requests),
+        sent=budget.requests,
+        posts=budget.posts,
+        money=budget.money,
+        windows=_windows(campaign, {endpoint for endpoint, _, _ in list(eyes.requests)}),
+        lag=lag,
+    )
+
+
+def _windows(campaign: Campaign, endpoints: set[str]) -> list[WindowUse]:
+    now = campaign.clock.now()
+    found = []
+    for endpoint in sorted(endpoints):
+        for lane in campaign.planner.lanes.of(endpoint):
+            left, k = lane.room(now, now), lane.main.k
+            found.append(WindowUse(lane.credential, endpoint, k - min(k, left), k, lane.main.ends(now)))
+    return found

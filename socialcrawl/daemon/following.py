@@ -1,0 +1,70 @@
+"""What follows a run of a campaign: its state, and when its next run is. Pure.
+
+A run ends because the limiter, a budget or the schedule says so, or because nothing is left to ask.
+"""
+
+from dataclasses import dataclass
+
+from socialcrawl.daemon.standing import DONE, RESTING, STOPPED, WAITING
+from socialcrawl.model import Stop, Wait, iso
+from socialcrawl.schedule import Schedule
+
+AGAIN = 900.0  # seconds after which a run that failed is tried again; each further failure doubles them ...
+LONGEST = 3600.0  # ... up to this
+FAR = 600.0  # seconds of rest from which a campaign is closed meanwhile, and its memory given back
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What follows: one of `standing.STATES`, why, when the next run is due (None: not by itself).
+
+    `close`: whether the campaign is let go of until then. `same`: whether it belongs to the same turn of its schedule.
+    """
+
+    state: str
+    why: str
+    due: float | None
+    close: bool = False
+    same: bool = False
+
+
+def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float, failures: int = 0) -> Next:
+    """What follows a run of a campaign.
+
+    Args:
+        reason: why it ended; Stop("interrupted") where the time of its turn was over.
+        schedule: of the campaign.
+        now: Unix seconds.
+        began: when the turn of its schedule began.
+        failures: runs that failed in a row before it.
+    """
+    if isinstance(reason, Wait):
+        return _waiting(reason, schedule, now, began)
+    if reason.kind == "interrupted":
+        return resting(schedule, now, None if schedule.continuous else now)
+    if reason.kind == "done":
+        return Next(DONE, reason.why, None, close=True)
+    if reason.kind == "failed":
+        due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
+        return Next(STOPPED, f"{reason.why}; tried again at {iso(due)[:19]} UTC", due, close=True)
+    return Next(STOPPED, reason.why, reason.until, close=True)
+
+
+def resting(schedule: Schedule, now: float, last: float | None) -> Next:
+    """What follows where the schedule says when the next turn is; `last` is when the last one ended, if one did."""
+    return _until(schedule.next(now, last), now)
+
+
+def _waiting(wait: Wait, schedule: Schedule, now: float, began: float) -> Next:
+    """The turn goes on after the wait where the schedule lets it; else the campaign rests until its next one."""
+    due, ends = schedule.resumes(wait.until, began, now), schedule.ends(began)
+    lasts = schedule.continuous or schedule.lasting is not None
+    if lasts and due == max(now, wait.until) and (ends is None or due < ends):
+        return Next(WAITING, wait.why, due, same=True)
+    return _until(due, now)
+
+
+def _until(due: float | None, now: float) -> Next:
+    if due is None:
+        return Next(DONE, "its schedule has no further time", None, close=True)
+    return Next(RESTING, f"its schedule goes on at {iso(due)[:19]} UTC", due, close=due - now > FAR)

@@ -1,0 +1,202 @@
+"""The log of a daemon: one line an event, as JSON or for people, without secrets.
+
+    configure("json", sys.stderr)
+    log = structlog.get_logger().bind(campaign="forest")
+    log.info("a turn begins", rate=15)
+
+What the standard library's loggers say (APScheduler's, uvicorn's, those of this package) is shown in the same form,
+from warnings upward. A failure that a person can mend is its sentence; anything else is a bug, with its traceback.
+"""
+
+import json
+import logging
+import math
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping, MutableMapping
+from types import TracebackType
+from typing import Any, TextIO, cast
+
+import structlog
+
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.secret import redacted
+
+STYLES = ("json", "people")
+FIRST = ("timestamp", "level", "event", "campaign")
+DEEPEST = 6  # levels of a value that are shown; deeper ones may be a circle
+LONGEST = 20_000  # characters of one text
+STEERING = (*range(32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A))  # terminals, and directions
+CONTROLS = {code: ascii(chr(code))[1:-1] for code in STEERING if code != ord("\n")}
+Event = MutableMapping[str, Any]
+
+
+def configure(style: str, stream: TextIO) -> Callable[[], None]:
+    """A switch: from now on all loggers write to `stream`; what is returned puts things back as they were.
+
+    Args:
+        style: "json", one object a line with timestamp (ISO 8601, UTC), level, event, campaign and whatever else was
+            given; or "people", in colours where `stream` is a terminal.
+        stream: where to; one that is closed or full loses lines, and stops nothing.
+
+    Raises:
+        SettingsError: there is no such style.
+    """
+    if style not in STYLES:
+        raise SettingsError(f"There is no style of log {style!r}; give {' or '.join(STYLES)}.")
+    former = structlog.get_config() if structlog.is_configured() else None
+    lines, stamp = _Lines(stream), "iso" if style == "json" else "%Y-%m-%d %H:%M:%SZ"
+    chain: list[Any] = [_explained, structlog.processors.TimeStamper(stamp, utc=True), _clean, _as_json]
+    if style == "people":
+        chain[-1] = _for_people(colours=stream.isatty())
+    structlog.configure(
+        processors=[structlog.processors.add_log_level, *chain],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=lambda *args: lines,
+        cache_logger_on_first_use=False,
+    )
+    give_back = _routed(_Handler(chain, lines))
+
+    def undo() -> None:
+        give_back()
+        structlog.reset_defaults()
+        if former is not None:
+            structlog.configure(**former)
+
+    return undo
+
+
+def _routed(handler: logging.Handler) -> Callable[[], None]:
+    """The root logger's only handler from now on. Where --debug asked for more than warnings, more is shown."""
+    root = logging.getLogger()
+    former, level = root.handlers, root.level
+    handler.setLevel(min(logging.WARNING, level or logging.WARNING))
+    root.handlers = [handler]
+
+    def give_back() -> None:
+        root.handlers = former
+
+    return give_back
+
+
+class _Lines:
+    """The sink of all lines: whole ones, one at a time, from any thread."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._writing = threading.Lock()
+
+    def msg(self, line: str) -> None:
+        with self._writing:
+            try:
+                self._stream.write(line + "\n")
+                self._stream.flush()
+            except (OSError, ValueError):  # closed, full, or nobody reads it: the crawl is worth more than its log
+                return
+
+    debug = info = warning = error = critical = exception = log = fatal = msg
+
+
+class _Handler(logging.Handler):
+    """The way of the standard library's records through the same chain."""
+
+    def __init__(self, chain: list[Any], lines: _Lines) -> None:
+        super().__init__()
+        self._chain = chain
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        event: Any = {"event": _message(record), "level": record.levelname.lower(), "logger": record.name}
+        event |= {"exc_info": record.exc_info} if record.exc_info else {}
+        if record.exc_text and not record.exc_info:  # `conceal` finishes those that hold secrets
+            event["exception"] = record.exc_text
+        if record.stack_info:
+            event["stack"] = record.stack_info
+        for step in self._chain:
+            event = step(None, record.levelname.lower(), event)
+        self._lines.msg(event)
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except Exception:  # noqa: BLE001 (a log call may be wrong in any way, and must not end the program)
+        return _text((record.msg, record.args))
+
+
+def _explained(_: Any, __: str, event: Event) -> Event:
+    """The event with its failure in words: a sentence where a person can mend it, a traceback for a bug."""
+    given = event.pop("exc_info", None)
+    if not given:
+        return event
+    error = given if isinstance(given, BaseException) else given[1] if isinstance(given, tuple) else sys.exc_info()[1]
+    if isinstance(error, SocialcrawlError):
+        event.setdefault("error", _text(error))
+    elif error is not None:
+        event["exception"] = _trace(error, error.__traceback__)
+    return event
+
+
+def _trace(error: BaseException, trace: TracebackType | None) -> str:
+    try:
+        return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+    except Exception:  # noqa: BLE001 (its own text may be what fails)
+        return f"{type(error).__name__}: it cannot be shown"
+
+
+def _clean(_: Any, __: str, event: Event) -> Event:
+    """The event as plain values without secrets, its first keys first."""
+    plain = cast("dict[str, Any]", _plain(dict(event), 0))
+    plain.setdefault("event", "")
+    return {key: plain[key] for key in (*FIRST, *plain) if key in plain}
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping) and depth < DEEPEST:
+        return {redacted(_text(key)): _plain(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset) and depth < DEEPEST:
+        return [_plain(inner, depth + 1) for inner in value]
+    text = redacted(_text(value))
+    unchanged = value is None or isinstance(value, bool | int | float)
+    return value if unchanged and text == str(value) and _in_json(value) else text
+
+
+def _in_json(value: float | None) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _text(value: Any) -> str:
+    """What is shown of a value: a text cut to a bearable length and without halves of characters."""
+    try:
+        text = value if isinstance(value, str) else str(value)
+    except Exception:  # noqa: BLE001 (values of any kind are logged, also such whose text is a bug)
+        return f"({type(value).__name__} that cannot be shown)"
+    text = redacted(text)  # before the cut, which may leave half a secret
+    text = text if len(text) <= LONGEST else text[:LONGEST] + " ..."
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _as_json(_: Any, __: str, event: Event) -> str:
+    return redacted(json.dumps(event))
+
+
+def _for_people(*, colours: bool) -> Any:
+    render = structlog.dev.ConsoleRenderer(
+        colors=colours, exception_formatter=structlog.dev.plain_traceback, pad_event_to=0, sort_keys=False
+    )
+
+    def rendered(logger: Any, name: str, event: Event) -> str:
+        return redacted(
+            str(render(logger, name, {_harmless("", key): _harmless(key, value) for key, value in event.items()}))
+        )
+
+    return rendered
+
+
+def _harmless(key: str, value: Any) -> Any:
+    """A text that cannot steer a terminal; only tracebacks keep their lines, so that nobody forges one."""
+    if not isinstance(value, str):
+        return value
+    text = value.translate(CONTROLS)
+    return text if key in ("exception", "stack") else text.replace("\n", "\\n")

@@ -1,0 +1,201 @@
+"""The metrics of a daemon in Prometheus' text format: how it and its campaigns stand, made when they are asked for.
+
+Names and units follow Prometheus' conventions: base units, `_total` for what only grows. Nothing is counted here; a
+scrape reads the values that the daemon hands over.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
+
+from socialcrawl import __version__
+from socialcrawl.daemon.standing import STATES, Figures, Standing, WindowUse
+from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.secret import redacted
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+LONGEST = 200  # characters of a label
+MOST_SERIES = 200  # of requests in one campaign: what is rare beyond them is summed as "other"
+MOST_WINDOWS = 200  # of one campaign; the fullest are shown
+Family = CounterMetricFamily | GaugeMetricFamily
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """How a daemon is: when it began, when its heart last beat (Unix seconds), and how its campaigns stand."""
+
+    began: float
+    beat: float
+    standings: Sequence[Standing]
+
+
+class Told(NamedTuple):
+    """A metric: its name, whether it only grows (a counter) or not (a gauge), its labels, what it is."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    help: str
+
+
+C, W = ("campaign",), ("campaign", "credential", "endpoint")
+METRICS = {
+    told.name: told
+    for told in (
+        Told("socialcrawl_info", "gauge", ("version",), "1; the version of socialcrawl is in the label."),
+        Told("socialcrawl_daemon_start_time_seconds", "gauge", (), "When the daemon began, Unix time."),
+        Told("socialcrawl_daemon_heartbeat_age_seconds", "gauge", (), "Since the daemon's heart last beat."),
+        Told("socialcrawl_campaign_state", "gauge", (*C, "state"), "1 for the state a campaign is in, 0 for others."),
+        Told("socialcrawl_campaign_state_age_seconds", "gauge", C, "Since the campaign came into its state."),
+        Told("socialcrawl_campaign_idle_seconds", "gauge", C, "Since the last reply or step of the campaign."),
+        Told("socialcrawl_campaign_resume_time_seconds", "gauge", C, "When it goes on by itself, Unix time, if known."),
+        Told("socialcrawl_steps_total", "counter", C, "Accounts asked after the seeds, in the whole campaign."),
+        Told("socialcrawl_relevance", "gauge", C, "Sum of the relevance (beta) of the accounts asked."),
+        Told("socialcrawl_known_accounts", "gauge", C, "Accounts in the graph of the campaign."),
+        Told("socialcrawl_frontier_accounts", "gauge", C, "Known accounts that could be asked next."),
+        Told("socialcrawl_campaign_requests_total", "counter", C, "Requests sent, in the whole campaign."),
+        Told(
+            "socialcrawl_requests_total",
+            "counter",
+            (*C, "endpoint", "kind", "status"),
+            "Requests since the daemon began, by kind of reply and HTTP status (0: no answer).",
+        ),
+        Told("socialcrawl_posts_total", "counter", C, "Posts read, in the whole campaign."),
+        Told("socialcrawl_spent_dollars_total", "counter", C, "Money spent, in the whole campaign."),
+        Told("socialcrawl_window_used_requests", "gauge", W, "Requests sent in the present window of a token."),
+        Told("socialcrawl_window_limit_requests", "gauge", W, "Requests that the window allows."),
+        Told("socialcrawl_window_end_time_seconds", "gauge", W, "When the open window ends, Unix time."),
+        Told("socialcrawl_lag_seconds", "gauge", C, "By how much the campaign's last turn began late."),
+    )
+}
+"""Every metric by its name, in the order in which they are shown."""
+
+
+def registry(vitals: Callable[[], Vitals], now: Callable[[], float]) -> CollectorRegistry:
+    """A registry of its own: the metrics of the daemon, and memory and processor time of this process (on Linux).
+
+    Args:
+        vitals: how the daemon is; called at every scrape, so it must not wait for the crawl.
+        now: the clock, in Unix seconds.
+    """
+    made = CollectorRegistry()
+    made.register(_Daemon(vitals, now))
+    ProcessCollector(registry=made)
+    return made
+
+
+def text(source: CollectorRegistry) -> bytes:
+    """All metrics of a registry in Prometheus' text format, UTF-8."""
+    return generate_latest(source)
+
+
+class _Daemon(Collector):
+    def __init__(self, vitals: Callable[[], Vitals], now: Callable[[], float]) -> None:
+        self._vitals = vitals
+        self._now = now
+
+    def collect(self) -> Iterator[Family]:
+        families = {told.name: _family(told) for told in METRICS.values()}
+        for name, labels, value in _samples(self._vitals(), self._now()):
+            families[name].add_metric(labels, value)
+        yield from families.values()
+
+
+Sample = tuple[str, tuple[str, ...], float]
+
+
+def _family(told: Told) -> Family:
+    if told.kind == "counter":
+        return CounterMetricFamily(told.name, told.help, labels=told.labels)
+    return GaugeMetricFamily(told.name, told.help, labels=told.labels)
+
+
+def _samples(vitals: Vitals, now: float) -> Iterator[Sample]:
+    yield "socialcrawl_info", (__version__,), 1
+    yield "socialcrawl_daemon_start_time_seconds", (), vitals.began
+    yield "socialcrawl_daemon_heartbeat_age_seconds", (), max(0.0, now - vitals.beat)
+    for name, standing in _named(vitals.standings):
+        yield from _of_standing(name, standing, now)
+        if standing.figures is not None:
+            yield from _of_figures(name, standing.figures)
+            yield from _of_requests(name, standing.figures)
+            yield from _of_windows(name, standing.figures.windows)
+
+
+def _named(standings: Iterable[Standing]) -> Iterator[tuple[str, Standing]]:
+    """Each campaign under a label of its own: Prometheus refuses all metrics where two series are the same."""
+    given = [(_label(standing.campaign), standing) for standing in standings]
+    shared = Counter(name for name, _ in given)
+    taken: set[str] = set()
+    for name, standing in given:
+        twice = shared[name] > 1
+        wanted = f"{name[:120]} ({_label(standing.file.name)[:60]})" if twice else name
+        label, tries = wanted, 1
+        while label in taken or (twice and label in shared):
+            tries += 1
+            label = f"{wanted} {tries}"
+        taken.add(label)
+        yield label, standing
+
+
+def _label(text: str) -> str:
+    """A text as a label: without secrets and halves of characters, and of a bearable length."""
+    return redacted(text).encode("utf-8", "replace").decode()[:LONGEST]
+
+
+def _of_standing(name: str, standing: Standing, now: float) -> Iterator[Sample]:
+    for state in STATES:
+        yield "socialcrawl_campaign_state", (name, state), float(standing.state == state)
+    yield "socialcrawl_campaign_state_age_seconds", (name,), max(0.0, now - standing.since)
+    if standing.moved is not None:
+        yield "socialcrawl_campaign_idle_seconds", (name,), max(0.0, now - standing.moved)
+    if standing.until is not None:
+        yield "socialcrawl_campaign_resume_time_seconds", (name,), standing.until
+
+
+def _of_figures(name: str, figures: Figures) -> Iterator[Sample]:
+    for metric, value in (
+        ("steps_total", figures.steps),
+        ("relevance", figures.relevance),
+        ("known_accounts", figures.known),
+        ("frontier_accounts", figures.frontier),
+        ("campaign_requests_total", figures.sent),
+        ("posts_total", figures.posts),
+        ("spent_dollars_total", figures.money / MILLS_PER_DOLLAR),
+        ("lag_seconds", figures.lag),
+    ):
+        yield f"socialcrawl_{metric}", (name,), value
+
+
+def _of_requests(name: str, figures: Figures) -> Iterator[Sample]:
+    counted: Counter[tuple[str, str, str]] = Counter()
+    for (endpoint, kind, status), n in figures.requests.items():
+        counted[_label(endpoint), _label(kind), str(status)] += n
+    by_size = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    shown = Counter(dict(by_size[:MOST_SERIES]))
+    for _, n in by_size[MOST_SERIES:]:
+        shown["other", "other", "other"] += n
+    for labels, n in sorted(shown.items()):
+        yield "socialcrawl_requests_total", (name, *labels), n
+
+
+def _of_windows(name: str, windows: Iterable[WindowUse]) -> Iterator[Sample]:
+    fullest: dict[tuple[str, str], WindowUse] = {}
+    for window in sorted(windows, key=lambda window: (_share(window), window.ends or 0.0)):
+        fullest[_label(window.credential), _label(window.endpoint)] = window
+    chosen = sorted(fullest.items(), key=lambda item: (-_share(item[1]), item[0]))[:MOST_WINDOWS]
+    for labels, window in sorted(chosen, key=lambda item: item[0]):
+        yield "socialcrawl_window_used_requests", (name, *labels), window.used
+        yield "socialcrawl_window_limit_requests", (name, *labels), window.k
+        if window.ends is not None:
+            yield "socialcrawl_window_end_time_seconds", (name, *labels), window.ends
+
+
+def _share(window: WindowUse) -> float:
+    return window.used / max(1, window.k)

@@ -1,0 +1,253 @@
+"""One campaign in a daemon's care: opened, run, changed, paused and put down.
+
+`work` is a run of the loop that ends where the limiter, a budget or the schedule says so; it is called in a thread of
+the scheduler. Between two runs the campaign stays open and goes on with what it knows; the path of a restart is taken
+where something went wrong or was changed, and after a long rest. All other methods may be called from other threads.
+"""
+
+import threading
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+
+from socialcrawl.build import Campaign, House, build, known_as
+from socialcrawl.clock import Interruptible
+from socialcrawl.daemon.eyes import Eyes, figures
+from socialcrawl.daemon.following import Next, following, resting
+from socialcrawl.daemon.standing import BROKEN, ELSEWHERE, RUNNING, WAITING, Figures, Standing
+from socialcrawl.errors import HeldError, SocialcrawlError
+from socialcrawl.model import Stop, Wait, iso
+from socialcrawl.run import run
+from socialcrawl.settings import Settings
+
+PATIENCE = 2.0  # seconds of a wait that a run sits out
+PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds until what is broken is tried again
+HELD = 5.0  # seconds until a campaign that another process runs is tried again
+Elsewhere = Callable[[Settings], str | None]
+"""Who else runs a campaign, in words; None: nobody."""
+
+
+class Runner:
+    """A campaign of a daemon.
+
+    Args:
+        file: its campaign file.
+        settings: what is in it.
+        house: what it shares with the others.
+        elsewhere: who else runs it.
+        last: when it last moved, under an earlier daemon: a time of its schedule that was missed since is made up for.
+
+    Attributes:
+        due: when its next run is (Unix seconds); None: not by itself.
+        running: whether one is under way.
+    """
+
+    def __init__(
+        self, file: Path, settings: Settings, house: House, elsewhere: Elsewhere, last: float | None = None
+    ) -> None:
+        self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
+        self.eyes, self.clock = Eyes(house.time.now), Interruptible(house.time)
+        self.schedule = settings.schedule.meant
+        first = self._first(last)
+        self.due = first.due
+        self.running = False
+        self._guard = threading.RLock()
+        self._campaign: Campaign | None = None
+        self._folded = False
+        self._barred: tuple[str, str] | None = None  # the state and why, while it may not run
+        self._held = False
+        self._fresh: Settings | None = None
+        self._faults = self._failures = 0
+        self._began: float | None = None  # when the turn of its schedule began that its runs belong to
+        self._lag, self._figures = 0.0, Figures()
+        self._state = (first.state, first.why, house.time.now())
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign."""
+        return self.settings.name
+
+    @property
+    def known_as(self) -> str:
+        """What tells it from the other campaigns of the daemon."""
+        return known_as(self.settings)
+
+    @property
+    def open(self) -> bool:
+        """Whether it has its database, tokens and lease."""
+        return self._campaign is not None
+
+    @property
+    def barred(self) -> str | None:
+        """The state in which it may not run; None: it may."""
+        return self._barred[0] if self._barred else None
+
+    @property
+    def held(self) -> bool:
+        """Whether it may not run for a moment."""
+        return self._held
+
+    def standing(self) -> Standing:
+        """How it stands, at this moment."""
+        campaign, (state, why, since) = self._campaign, self._state
+        if campaign is not None:
+            with self.house.shared.lock:
+                self._figures = figures(campaign, self.eyes, self._lag)
+        wait = self.eyes.wait if state == RUNNING else None
+        until = (wait.until if wait else None) if state == RUNNING else self.due
+        return Standing(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
+
+    def prepare(self) -> None:
+        """Open it, if it is to run now, and count what its ledger tells.
+
+        Campaigns share the windows of their tokens: what each of them has sent should be known before any of them asks.
+        """
+        with self._guard:
+            now = self.house.time.now()
+            if self._barred or self.running or self.due is None or self.due > now or not self.schedule.open(now):
+                return
+            try:
+                if not self.elsewhere(self.settings):
+                    campaign = self._opened()
+                    campaign.planner.fold(campaign.store.ledger(), now)
+            except SocialcrawlError as error:
+                self._settle(self._trouble(error))
+
+    def work(self) -> None:
+        """One run, from which it comes back with `due` set."""
+        now = self.house.time.now()
+        with self._guard:
+            if self._barred or self._held:
+                return
+            self.running = True
+            self._lag = max(0.0, now - self.due) if self.due is not None else 0.0
+            self.clock.anew()
+        after: Next | None = None
+        try:
+            after = self._work()
+        except SocialcrawlError as error:
+            after = self._trouble(error)
+        finally:
+            with self._guard:
+                self.running = False
+                self._settle(after or self._trouble(None))
+
+    def bar(self, state: str, why: str) -> None:
+        """Let it not run, and close it, until `unbar`: it is paused, gone, or its file is broken."""
+        with self._guard:
+            self._barred = state, why
+            self._interrupted()
+
+    def unbar(self) -> None:
+        """Let it run again."""
+        with self._guard:
+            if self._barred:
+                self._barred = None
+                self._settle(self._first())
+
+    def change(self, settings: Settings) -> None:
+        """Go on with other settings."""
+        with self._guard:
+            self._fresh = settings
+            self._interrupted()
+
+    def hold(self, *, still: bool) -> None:
+        """Do not run for a moment, but stay open; or run again, at once."""
+        with self._guard:
+            self._held = still
+            if still and self.running:
+                self.clock.interrupt()
+            elif not still and self.due is not None:
+                self.due = self.house.time.now()
+
+    def hasten(self) -> bool:
+        """Whether it waits, and does so no longer: the next run is now."""
+        with self._guard:
+            waits = not self.running and self._state[0] == WAITING and self.due is not None
+            self.due = self.house.time.now() if waits else self.due
+            return waits
+
+    def _interrupted(self) -> None:
+        """End the run that is under way, which then settles; or settle at once."""
+        if self.running:
+            self.clock.interrupt()
+        else:
+            self._settle(Next(*self._state[:2], self.due))
+
+    def _settle(self, after: Next) -> None:
+        """Take in what follows a run, and what others want meanwhile."""
+        self.eyes.landing()
+        if self._fresh is not None:
+            self._put_down()
+            self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
+            self.schedule = self.settings.schedule.meant
+            after = self._first()
+        if self._barred:
+            after = Next(*self._barred, None, close=True)
+        if after.close:
+            self._put_down()
+        self.due = after.due
+        self._began = self._began if after.same else None
+        if self._campaign is not None and after.state != WAITING:
+            self._campaign.idle()
+        self._become(after.state, after.why)
+
+    def _first(self, last: float | None = None) -> Next:
+        """What a campaign begins with, or begins again: its first turn, now or when its schedule says."""
+        now = self.house.time.now()
+        first = resting(self.schedule, now, None if self.schedule.continuous else last)
+        return Next(WAITING, "it begins", now) if first.due == now else first
+
+    def _work(self) -> Next:
+        now, schedule = self.house.time.now(), self.schedule
+        if not schedule.open(now):
+            return resting(schedule, now, None)
+        self._began = now if self._began is None else self._began
+        if self._campaign is None:
+            if other := self.elsewhere(self.settings):
+                return Next(ELSEWHERE, other, now + HELD)
+            self._become(RUNNING, "it is opened")
+        campaign = self._opened()
+        ends = schedule.ends(self._began)
+        self.clock.ends = inf if ends is None else ends
+        self._become(RUNNING, "it asks")
+        campaign.hungry()
+        reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, folded=self._folded)
+        self._folded, self._faults = True, 0
+        return self._after(reason)
+
+    def _opened(self) -> Campaign:
+        if self._campaign is None:
+            self._campaign = build(self.settings, self.eyes, self.house, clock=self.clock, change=True)
+            self._folded = False
+        return self._campaign
+
+    def _after(self, reason: Wait | Stop) -> Next:
+        now = self.house.time.now()
+        if self._held and isinstance(reason, Stop) and reason.kind == "interrupted":
+            return Next(WAITING, "the clock was set", now, same=True)
+        after = following(reason, self.schedule, now, self._began or now, self._failures)
+        failed = isinstance(reason, Stop) and reason.kind == "failed"
+        self._failures = self._failures + 1 if failed else 0
+        return after
+
+    def _trouble(self, error: SocialcrawlError | None) -> Next:
+        """What follows an error: it is closed, and tried again; None: an error of ours, which is told elsewhere."""
+        now = self.house.time.now()
+        if isinstance(error, HeldError):
+            return Next(ELSEWHERE, str(error), now + HELD, close=True)
+        pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
+        self._faults += 1
+        why = str(error) if error else "an error of socialcrawl itself, see the log"
+        return Next(BROKEN, f"{why} Tried again at {iso(now + pause)[:19]} UTC.", now + pause, close=True)
+
+    def _put_down(self) -> None:
+        if self._campaign is not None:
+            campaign, self._campaign = self._campaign, None
+            self._figures = figures(campaign, self.eyes, self._lag)
+            campaign.close()
+
+    def _become(self, state: str, why: str) -> None:
+        if (state, why) != self._state[:2]:
+            since = self._state[2] if state == self._state[0] else self.house.time.now()
+            self._state = state, why, since

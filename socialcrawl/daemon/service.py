@@ -1,0 +1,347 @@
+"""The daemon: every campaign of a folder, run on the scheduler until told to stop.
+
+    start      the folder is read, the databases are asked, each campaign gets its job
+    a job      one run of a campaign; when it has ended, it is added again for the moment that the limiter named
+    look       every few seconds: files that changed, what others ask through the databases, who stalls, the heartbeat
+    stop       all runs are interrupted at once; what is in flight has 8 s to land
+
+The main thread does nothing but begin jobs that are due, and wait.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+from apscheduler.executors.base import BaseExecutor
+
+from socialcrawl.build import House
+from socialcrawl.daemon.books import Books
+from socialcrawl.daemon.folder import Folder, Found
+from socialcrawl.daemon.metrics import Vitals
+from socialcrawl.daemon.runner import Runner
+from socialcrawl.daemon.scheduler import Scheduler
+from socialcrawl.daemon.stall import stalled
+from socialcrawl.daemon.standing import BROKEN, PAUSED, STALLED, STOPPED, Standing
+from socialcrawl.errors import SocialcrawlError
+from socialcrawl.model import iso
+from socialcrawl.run import GRACE
+from socialcrawl.settings import Settings
+from socialcrawl.store.address import Where
+from socialcrawl.store.daemons import Told
+
+LOOK = 2.0  # seconds between two looks
+OFTEN = 0.5  # seconds between two looks at least
+BEAT = 10.0  # seconds between two heartbeats where nothing changes
+LEAVING = GRACE + 1.0  # seconds after which a run that has not ended is left behind
+SET = 5.0  # seconds by which somebody has to set the clock for it to be noticed
+STALL = 1800.0  # seconds without a movement that was due, after which a campaign counts as stalled
+LOOKING = "look"
+Changed = Callable[[Standing, Standing | None], None]
+"""Told whenever a campaign comes into another state: how it stands, and how it stood before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a daemon is: its machine and its process."""
+
+    host: str
+    pid: int
+
+
+class Daemon:
+    """All campaigns of a folder.
+
+    Args:
+        folder: the folder of campaign files, or one file.
+        house: what the campaigns share: time, windows, tokens.
+        executor: APScheduler's, of threads or of the calling one.
+        who: the machine and process.
+        changed: who is told of states.
+        look: seconds between two looks.
+        stall: seconds after which a campaign that should have moved counts as stalled.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        house: House,
+        executor: BaseExecutor,
+        who: Identity,
+        changed: Changed,
+        *,
+        look: float = LOOK,
+        stall: float = STALL,
+    ) -> None:
+        self.folder, self.house, self.who, self.changed = Folder(folder), house, who, changed
+        self.every, self.stall = look, stall
+        self.began = self.heart = house.time.now()
+        self.name = f"{who.host}:{who.pid}:{iso(self.began)}"
+        self.books = Books(self.name, who.host, who.pid, self._complain)
+        self.scheduler = Scheduler(house.time, executor, self._ended)
+        self.runners: dict[Path, Runner] = {}
+        self.faults: dict[Path, Standing] = {}  # files that were never understood
+        self.stopping = False
+        self._reload = False
+        self._leaving: list[Runner] = []  # whose files are gone, while their last runs end
+        self._stood: dict[Path, Standing] = {}
+        self._beaten: dict[Where, tuple[float, list[Told]]] = {}
+        self._log = structlog.get_logger()
+        house.shared.on_release = self._released
+
+    def run(self) -> list[str]:
+        """Run until `stop`; the names of campaigns whose runs had to be left behind, none if all is well."""
+        self._log.info("the daemon begins", folder=str(self.folder.path), daemon=self.name)
+        self.look()
+        self.scheduler.at(self.house.time.now() + self.every, LOOKING, self.look)
+        self.scheduler.run(lambda: not self.stopping)
+        return self._leave()
+
+    def stop(self) -> None:
+        """Stop soon; safe to call from a signal handler."""
+        self.stopping = True
+        self.scheduler.wakeup()
+
+    def reload(self) -> None:
+        """Read all campaign files again; safe to call from a signal handler."""
+        self._reload = True
+        with suppress(RuntimeError):
+            self.scheduler.wakeup()
+
+    def vitals(self) -> Vitals:
+        """How the daemon is, and how its campaigns stand."""
+        return Vitals(self.began, self.heart, self.standings())
+
+    def standings(self) -> list[Standing]:
+        """How all campaigns stand, in order of their files."""
+        now = self.house.time.now()
+        found = {**self.faults, **{file: self._shown(runner, now) for file, runner in self.runners.items()}}
+        return [found[file] for file in sorted(found)]
+
+    def look(self) -> None:
+        """Look after everything once."""
+        now = self.house.time.now()
+        self._follow_clock()
+        again, self._reload = self._reload, False
+        try:
+            begun: list[Path] = []
+            for found in self.folder.look(again=again):
+                self._found(found, begun, again=again)
+            for file in begun:  # once all of them are open: their windows are known then
+                self._plan(file)
+        except SocialcrawlError as error:
+            self._log.error("the folder cannot be read", error=str(error))
+        for where in self._databases():
+            self._ask(where, now)
+        self._tell(now)
+        self.heart = self.house.time.now()
+
+    def _found(self, found: Found, begun: list[Path], *, again: bool) -> None:
+        """Take in a campaign file that is new, changed or gone; `begun` gets those that are new."""
+        runner = self.runners.get(found.file)
+        if found.settings is None:
+            self._without(found, runner)
+            return
+        self.faults.pop(found.file, None)
+        settings = found.settings
+        if (first := self._namesake(found.file, settings)) is not None:
+            why = f"{first} is the campaign {settings.name!r} of that database too: rename one."
+            self._without(Found(found.file, fault=why), runner)
+        elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
+            if settings != runner.settings or again or runner.barred == BROKEN:
+                self._log.info("the campaign file is taken in", campaign=settings.name, file=str(found.file))
+                runner.unbar() if runner.barred == BROKEN else None
+                runner.change(settings)
+                self._plan(found.file)
+        else:
+            if runner is not None:
+                self._drop(found.file)
+            moved = self._moved(settings)
+            self.runners[found.file] = runner = Runner(found.file, settings, self.house, self._elsewhere, moved)
+            runner.prepare()
+            begun.append(found.file)
+
+    def _moved(self, settings: Settings) -> float | None:
+        """When a campaign last moved under an earlier daemon; None: never, or nobody can tell now."""
+        heard = self.books.heard(settings.database, self.house.time.now())
+        one = heard[1].get(settings.name) if heard else None
+        return one.moved if one else None
+
+    def _without(self, found: Found, runner: Runner | None) -> None:
+        """A file that is gone, or that nobody understands: its campaign stops, and no other."""
+        now = self.house.time.now()
+        if found.fault is None:
+            self.faults.pop(found.file, None)
+            if runner is not None:
+                self._log.info("the campaign file is gone: the campaign stops", campaign=runner.name)
+                self._drop(found.file)
+        elif runner is not None:
+            runner.bar(BROKEN, found.fault)
+            self.scheduler.cancel(str(found.file))
+        else:
+            self.faults[found.file] = Standing(found.file, found.file.stem, BROKEN, found.fault, now)
+
+    def _drop(self, file: Path) -> None:
+        self.scheduler.cancel(str(file))
+        runner = self.runners.pop(file)
+        runner.bar(STOPPED, "its campaign file is gone")
+        self._leaving = [one for one in (*self._leaving, runner) if one.running]
+
+    def _namesake(self, file: Path, settings: Settings) -> Path | None:
+        for other, runner in self.runners.items():
+            if other != file and (runner.name, runner.settings.database) == (settings.name, settings.database):
+                return other
+        return None
+
+    def _databases(self) -> dict[Where, list[Runner]]:
+        found: dict[Where, list[Runner]] = {}
+        for file in sorted(self.runners):
+            found.setdefault(self.runners[file].settings.database, []).append(self.runners[file])
+        return found
+
+    def _ask(self, where: Where, now: float) -> None:
+        """Hear what a database says: to stop, and who is paused."""
+        heard = self.books.heard(where, now)
+        if heard is None:
+            return
+        stop, held = heard
+        if stop and not self.stopping:
+            self._log.info("asked to stop from another terminal")
+            self.stop()
+        for runner in self._databases().get(where, ()):
+            one = held.get(runner.name)
+            paused = one is not None and one.paused is not None
+            if paused and runner.barred is None:
+                runner.bar(PAUSED, "paused by a person: `socialcrawl resume` lets it go on")
+                self.scheduler.cancel(str(runner.file))
+            elif not paused and runner.barred == PAUSED:
+                runner.unbar()
+                self._plan(runner.file)
+
+    def _elsewhere(self, settings: Settings) -> str | None:
+        other = self.books.other(settings.database, settings.name, self.house.time.now(), _alive)
+        return None if other is None else f"the daemon {other.daemon} runs it: it is taken over when that lets go"
+
+    def _plan(self, file: Path) -> None:
+        """Have the job of a campaign begun when it is due; not while it runs: then it is when that has ended."""
+        runner = self.runners.get(file)
+        if runner is not None and not runner.running and not runner.held and runner.due is not None:
+            self.scheduler.at(runner.due, str(file), runner.work)
+
+    def _ended(self, name: str, error: BaseException | None) -> None:
+        """Listen to the scheduler: a job has ended, and is added again for the moment that it named."""
+        if name == LOOKING:
+            if error is not None:
+                self._log.error("a look failed, an error of socialcrawl itself", exc_info=error)
+            self.scheduler.at(self.house.time.now() + self.every, LOOKING, self.look)
+            return
+        if error is not None:
+            self._log.error("a run failed, an error of socialcrawl itself", file=name, exc_info=error)
+        self._plan(Path(name))
+        if (runner := self.runners.get(Path(name))) is not None:
+            self._notice(self._shown(runner, self.house.time.now()))
+            self._look_soon()
+
+    def _look_soon(self) -> None:
+        """Have it written soon how things stand now; at most so often as nobody minds."""
+        now = self.house.time.now()
+        if now - self.heart >= OFTEN and not self.stopping:
+            self.scheduler.at(now, LOOKING, self.look)
+
+    def _released(self, campaign: str) -> None:
+        """Others have given up their claims to a window, for whose share a campaign waits: it may ask at once."""
+        for file, runner in list(self.runners.items()):
+            if runner.known_as == campaign and runner.hasten():
+                self._plan(file)
+
+    def _follow_clock(self) -> None:
+        """Where somebody has set the clock, let all land, and move the windows by as much: they last as long."""
+        by = self.house.time.off()
+        if abs(by) < SET:
+            return
+        self._log.warning("the clock of this machine was set: windows go on as they were", seconds=round(by, 3))
+        for runner in self.runners.values():
+            runner.hold(still=True)
+        self._await([runner for runner in self.runners.values() if runner.running])
+        self.house.shared.shift(self.house.time.follow())
+        for file, runner in self.runners.items():
+            runner.hold(still=False)
+            self._plan(file)
+
+    def _tell(self, now: float) -> None:
+        """Say who came into another state, and write the heartbeat."""
+        for standing in self.standings():
+            self._notice(standing)
+        for where, runners in self._databases().items():
+            shown = [self._shown(runner, now) for runner in runners]
+            told = [
+                Told(one.campaign, one.state, one.why, one.until, one.moved, runner.open)
+                for one, runner in zip(shown, runners, strict=True)
+            ]
+            before = self._beaten.get(where)
+            if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
+                self.books.told(where, told, now)
+                self._beaten[where] = now, told
+
+    def _shown(self, runner: Runner, now: float) -> Standing:
+        """How a campaign stands; stalled, if it should have moved."""
+        standing = runner.standing()
+        why = stalled(standing, runner.eyes.flying(), now, self.stall)
+        if why is None:
+            return standing
+        return Standing(
+            standing.file, standing.campaign, STALLED, why, standing.since, standing.until, standing.moved,
+            standing.figures,
+        )  # fmt: skip
+
+    def _notice(self, standing: Standing) -> None:
+        before = self._stood.get(standing.file)
+        still = before is not None and before.state == standing.state
+        if before is None or not still or (before.why != standing.why and standing.state != STALLED):
+            self._stood[standing.file] = standing
+            self.changed(standing, before)
+
+    def _complain(self, where: Where, trouble: str) -> None:
+        if trouble:
+            self._log.warning("a database cannot be used: its campaigns wait for it", error=trouble)
+        else:
+            self._log.info("the database is back", database=str(where))
+
+    def _await(self, runners: list[Runner]) -> None:
+        """Wait until runs that were interrupted have ended, at most LEAVING seconds."""
+        ends = threading.Event()
+        began = self.house.time.now()
+        while any(runner.running for runner in runners) and self.house.time.now() - began < LEAVING:
+            ends.wait(0.05)
+
+    def _leave(self) -> list[str]:
+        """End all runs, and let go of everything."""
+        self._log.info("the daemon stops: what is in flight is waited for", seconds=GRACE)
+        runners = [*self.runners.values(), *self._leaving]
+        for runner in runners:
+            runner.bar(STOPPED, "the daemon was stopped")
+        self._await(runners)
+        late = [runner.name for runner in runners if runner.running]
+        self._tell(self.house.time.now())
+        self.books.leave(self.house.time.now())
+        self.scheduler.shutdown(wait=False)
+        self._log.info("the daemon has stopped", left_behind=late)
+        return late
+
+
+def _states(told: list[Told]) -> list[tuple[Any, ...]]:
+    return [(one.campaign, one.state, one.why, one.until, one.held) for one in told]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True

@@ -1,0 +1,415 @@
+"""The daemon on a virtual clock: files, pauses, takeovers, trouble, schedules, a clock that is set."""
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from crawling import TOKEN, TOKEN_ENV, posts_file, rows
+from postgres import a_server_database, ask
+from weeks import BEGIN, TOPICS, WINDOW, K, Virtual, Week, a_mock, campaign_text, in_windows
+
+from socialcrawl.daemon.standing import BROKEN, DONE, ELSEWHERE, PAUSED, RESTING, STALLED, STOPPED, WAITING
+from socialcrawl.model import iso
+from socialcrawl.store import daemons
+from socialcrawl.store.database import opened
+
+HOUR = 3600.0
+
+
+class World:
+    """A folder of campaigns, a mock and a virtual clock; things are done at instants of it."""
+
+    def __init__(self, folder, time, mock):
+        self.folder, self.time, self.mock = folder, time, mock
+        self.plans = []
+        self.week = None
+
+    def write(self, name, more="", keyword=TOPICS[0], database="week.db"):
+        text = campaign_text(name, self.mock.url, keyword, more).replace("week.db", database)
+        (self.folder / f"{name}.toml").write_text(text, "utf-8")
+
+    def at(self, hours, deed):
+        self.plans.append((BEGIN + hours * HOUR, deed))
+
+    def live(self, hours, look=60.0):
+        def each(now):
+            due = [plan for plan in self.plans if plan[0] <= now]
+            self.plans = [plan for plan in self.plans if plan[0] > now]
+            for _, deed in due:
+                deed()
+
+        self.week = Week(self.folder, self.time, BEGIN + hours * HOUR, each, look)
+        late = self.week.run()
+        assert not late
+        assert not self.plans
+        return self.week
+
+    def states(self, name):
+        """The states that a campaign came into, one after the other."""
+        found = [state for _, campaign, state, _ in self.week.states if campaign == name]
+        return [state for i, state in enumerate(found) if not i or found[i - 1] != state]
+
+    def why(self, name, state):
+        return [why for _, campaign, its, why in self.week.states if (campaign, its) == (name, state)]
+
+    def since(self, name, state):
+        return [(at - BEGIN) / HOUR for at, campaign, its, _ in self.week.states if (campaign, its) == (name, state)]
+
+    def asked(self):
+        return sum(window["requests"] for window in in_windows(self.mock.report()))
+
+    def sql(self, query, *given):
+        return rows(self.folder / "week.db", query, *given)
+
+
+@pytest.fixture
+def world(tmp_path):
+    time = Virtual()
+    with a_mock(posts_file(), time) as mock:
+        yield World(tmp_path, time, mock)
+        assert mock.report()["over"] == 0
+
+
+def test_one_campaign_alone_has_the_whole_window_and_ends_where_its_steps_do(world):
+    world.write("alone", "[budget]\nmax_requests = 40\n")
+    world.live(3)
+    assert world.states("alone")[-1] == STOPPED
+    assert "max_requests" in world.why("alone", STOPPED)[0]
+    assert [window["requests"] for window in in_windows(world.mock.report())][:2] == [K, K]
+
+
+def test_weights_divide_a_token(world):
+    world.write("heavy", "weight = 2.0\n")
+    world.write("light", "", TOPICS[1])
+    world.live(4)
+    (heavy,), (light,) = world.sql(
+        "select count(*) from request join campaign c on c.id = campaign "
+        "where endpoint like '%tweets' and sent_at >= '2027-01-15T09' group by c.name order by c.name"
+    )
+    assert 1.7 < heavy / light < 2.3
+
+
+def test_a_campaign_that_is_paused_leaves_its_share_to_the_others_and_goes_on_when_it_is_resumed(world):
+    world.write("one")
+    world.write("two", "", TOPICS[1])
+
+    def pause():
+        with opened(world.folder / "week.db") as connection:
+            assert daemons.pause(connection, ["one"], world.time.now()) == ["one"]
+
+    def resume():
+        with opened(world.folder / "week.db") as connection:
+            assert daemons.resume(connection, ["one"]) == ["one"]
+
+    world.at(1.1, pause)
+    world.at(2.1, resume)
+    world.live(3)
+    states = world.states("one")
+    assert states[states.index(PAUSED) + 1] == WAITING
+    between = (
+        "select count(*) from request join campaign c on c.id = campaign where c.name = ? and sent_at between ? and ?"
+    )
+    assert world.sql(between, "one", "2027-01-15T09:10", "2027-01-15T10:05")[0][0] == 0
+    assert world.sql(between, "two", "2027-01-15T09:10", "2027-01-15T10:05")[0][0] > 3 * K
+    assert world.sql(between, "one", "2027-01-15T10:10", "2027-01-15T11:00")[0][0] > K
+
+
+def test_a_campaign_that_was_paused_stays_so_when_another_daemon_begins(world):
+    world.write("one")
+    world.live(0.1)
+    with opened(world.folder / "week.db") as connection:
+        daemons.pause(connection, ["one"], world.time.now())
+    before = world.asked()
+    world.live(1.0)
+    assert world.states("one") == [PAUSED, STOPPED] or world.states("one")[:2] == [WAITING, PAUSED]
+    assert world.asked() <= before
+
+
+def test_a_daemon_that_is_asked_to_stop_from_another_terminal_stops(world):
+    world.write("one")
+
+    def stop():
+        with opened(world.folder / "week.db") as connection:
+            assert len(daemons.ask_to_stop(connection, world.time.now())) == 1
+
+    world.at(0.5, stop)
+    week = Week(world.folder, world.time, BEGIN + 5 * HOUR, lambda now: stop() if now >= BEGIN + HOUR else None, 60.0)
+    assert week.run() == []
+    assert world.time.now() < BEGIN + 1.1 * HOUR
+    with opened(world.folder / "week.db") as connection:
+        assert daemons.living(connection, world.time.now()) == []
+        (one,) = daemons.held(connection)
+    assert one.state == STOPPED
+    assert one.released is not None
+
+
+def test_a_broken_file_stops_its_campaign_only_and_a_mended_one_goes_on(world):
+    world.write("good")
+    world.write("bad", "", TOPICS[1])
+    file = world.folder / "bad.toml"
+    text = file.read_text("utf-8")
+    world.at(0.6, lambda: file.write_text(text + "\nkeywrods = 3\n", "utf-8"))
+    world.at(1.6, lambda: file.write_text(text, "utf-8"))
+    world.live(3)
+    assert BROKEN in world.states("bad")
+    assert "keywrods" in world.why("bad", BROKEN)[0]
+    assert BROKEN not in world.states("good")
+    states = world.states("bad")
+    assert WAITING in states[states.index(BROKEN) :]
+    during = world.sql(
+        "select c.name, count(*) from request join campaign c on c.id = campaign "
+        "where sent_at between '2027-01-15T08:45' and '2027-01-15T09:30' group by c.name"
+    )
+    assert dict(during).keys() == {"good"}
+
+
+def test_a_file_that_was_never_understood_is_told_and_the_others_run(world):
+    world.write("good")
+    (world.folder / "never.toml").write_text("name = 3\n", "utf-8")
+    world.live(0.5)
+    assert world.states("never") == [BROKEN]
+    assert world.asked() > 0
+
+
+def test_a_second_file_of_the_same_campaign_is_refused(world):
+    world.write("one")
+    text = (world.folder / "one.toml").read_text("utf-8")
+    (world.folder / "two.toml").write_text(text, "utf-8")
+    world.live(0.5)
+    assert world.states("two") == [BROKEN]
+    assert "rename one" in world.why("two", BROKEN)[0]
+
+
+def test_a_file_that_appears_is_taken_in_and_one_that_goes_stops_its_campaign(world):
+    world.write("one")
+    world.at(0.6, lambda: world.write("late", "", TOPICS[1]))
+    world.at(1.6, (world.folder / "one.toml").unlink)
+    world.live(3)
+    assert world.sql("select count(*) from request join campaign c on c.id = campaign where c.name = 'late'")[0][0] > K
+    assert world.sql("select max(sent_at) from request join campaign c on c.id = campaign where c.name = 'one'") < [
+        ("2027-01-15T09:40",)
+    ]
+
+
+def test_an_edited_budget_lets_a_stopped_campaign_go_on(world):
+    world.write("one", "[budget]\nmax_requests = 20\n")
+    world.at(1.0, lambda: world.write("one", "[budget]\nmax_requests = 40\n"))
+    world.live(2)
+    assert world.states("one").count(STOPPED) >= 2
+    assert world.sql("select count(*) from request where kind <> 'held'") == [(40,)]
+    versions = world.sql("select number, changed from version order by number")
+    assert versions == [(0, "[]"), (1, '["budget.max_requests"]')]
+
+
+def test_an_edited_topic_begins_an_epoch_and_the_campaign_goes_on(world):
+    world.write("one")
+    world.at(1.0, lambda: world.write("one", "", TOPICS[1]))
+    world.live(2.5)
+    ((first, why),) = world.sql('select "first", why from epoch where number = 1')
+    assert "topic" in why
+    assert world.sql("select act from pick where n = ?", first) == [("search",)]
+    assert world.sql("select count(*) from pick where n > ?", first)[0][0] > K
+
+
+def test_a_token_that_vanishes_is_said_waited_for_and_found_again(world, monkeypatch, tmp_path):
+    kept = tmp_path / "token"
+    kept.write_text(TOKEN)
+    monkeypatch.setenv("GONE_TOKEN_FILE", str(kept))
+    world.write("one")
+    file = world.folder / "one.toml"
+    file.write_text(file.read_text("utf-8").replace(TOKEN_ENV, "GONE_TOKEN") + "[schedule]\nevery = '20m'\n", "utf-8")
+    world.at(0.6, lambda: kept.rename(tmp_path / "away"))
+    world.at(2.0, lambda: (tmp_path / "away").rename(kept))
+    world.live(3)
+    assert "GONE_TOKEN_FILE" in world.why("one", BROKEN)[0]
+    assert TOKEN not in str(world.week.states)
+    states = world.states("one")
+    assert RESTING in states[states.index(BROKEN) :]
+
+
+@contextmanager
+def away(path):
+    """A database that cannot be opened meanwhile."""
+    aside = path.with_name("aside")
+    for name in ("", "-wal", "-shm"):
+        if (one := path.with_name(path.name + name)).exists():
+            one.rename(aside.with_name(f"aside{name}"))
+    path.mkdir()
+    yield
+    path.rmdir()
+    for name in ("", "-wal", "-shm"):
+        if (one := aside.with_name(f"aside{name}")).exists():
+            one.rename(path.with_name(path.name + name))
+
+
+def test_a_database_that_is_away_is_said_and_waited_for(world):
+    world.write("one", "[schedule]\nevery = '20m'\n")
+    gone = away(world.folder / "week.db")
+    world.at(0.6, gone.__enter__)
+    world.at(1.6, lambda: gone.__exit__(None, None, None))
+    world.live(3)
+    assert BROKEN in world.states("one")
+    states = world.states("one")
+    assert RESTING in states[states.index(BROKEN) :]
+    assert world.sql("pragma integrity_check") == [("ok",)]
+    assert world.sql("select count(*) from request where sent_at > '2027-01-15T09:40'")[0][0] > 0
+
+
+def test_a_refused_token_is_tried_again_later(world, monkeypatch):
+    monkeypatch.setenv("WRONG", "AAAA-a-token-that-is-not-known")
+    world.write("one")
+    file = world.folder / "one.toml"
+    file.write_text(file.read_text("utf-8").replace(TOKEN_ENV, "WRONG"), "utf-8")
+    with a_mock(posts_file(), world.time, tokens=frozenset([TOKEN])) as strict:
+        file.write_text(file.read_text("utf-8").replace(world.mock.url, strict.url), "utf-8")
+        world.live(2)
+    assert world.states("one")[-1] == STOPPED
+    assert "tried again" in world.why("one", STOPPED)[0]
+    assert len(world.since("one", STOPPED)) >= 2
+
+
+@pytest.mark.parametrize("by", [HOUR, -HOUR], ids=["an hour forward", "an hour back"])
+def test_a_clock_that_is_set_is_said_and_the_windows_last_as_long_as_ever(tmp_path, by):
+    """The mock's clock is right; ours is set in the middle of a window."""
+    time = Virtual()
+    follow, moved = time.follow, []
+
+    def followed():
+        moved.append(follow())
+        return moved[-1]
+
+    time.follow = followed
+    true = SimpleNamespace(now=lambda: time.now() - sum(moved))
+    with a_mock(posts_file(), true) as mock:
+        world = World(tmp_path, time, mock)
+        world.write("one")
+        world.write("two", "", TOPICS[1])
+        world.at(0.55, lambda: setattr(time, "set_by", by))
+        world.live(3 + by / HOUR)
+        report = mock.report()
+    assert moved == [by]
+    assert report["over"] == 0
+    assert sum(window["requests"] for window in in_windows(report)) >= K * (3 * HOUR // WINDOW - 1)
+    assert max(at for (at,) in world.sql("select max(sent_at) from request")) <= iso(time.now())
+
+
+def test_a_campaign_of_the_night_works_at_night_only(world):
+    world.write("one", "[schedule]\nbetween = '22:00-02:00'\n")
+    world.live(24)
+    hours = {int(at[11:13]) for (at,) in world.sql("select sent_at from request")}
+    assert hours <= {22, 23, 0, 1}
+    assert hours
+    assert RESTING in world.states("one")
+
+
+def test_a_cron_campaign_works_at_its_times_until_it_has_to_wait(world):
+    world.write("one", "[schedule]\ncron = '0 */6 * * *'\n")
+    world.live(24)
+    hours = {at[11:16] for (at,) in world.sql("select sent_at from request where endpoint like '%tweets'")}
+    assert hours == {"00:00", "06:00", "12:00", "18:00"}
+    assert [window["requests"] for window in in_windows(world.mock.report())] == [K] * 4
+
+
+def test_campaigns_of_one_name_in_two_databases_share_a_token_too(world):
+    world.write("one", database="week.db")
+    other = world.folder / "other.toml"
+    other.write_text((world.folder / "one.toml").read_text("utf-8").replace("week.db", "second.db"), "utf-8")
+    world.live(2)
+    first = world.sql("select count(*) from request where endpoint like '%tweets'")[0][0]
+    second = rows(world.folder / "second.db", "select count(*) from request where endpoint like '%tweets'")[0][0]
+    assert first + second >= 7 * K
+    assert second > 2 * K
+
+
+def test_a_campaign_that_another_process_runs_is_taken_over_when_that_lets_go(world):
+    world.write("one")
+    world.live(0.1)
+    holder = "elsewhere:9:then"
+    path = world.folder / "week.db"
+
+    def beat():
+        with opened(path) as connection:
+            daemons.enrolled(connection, holder, "elsewhere", 9, world.time.now())
+            connection.exec_driver_sql("update lease set released_at = '2027-01-15T08:10:00.000000Z'")
+            connection.commit()
+            daemons.beaten(
+                connection, holder, [daemons.Told("one", "running", "it asks", None, None, held=True)], world.time.now()
+            )
+
+    beat()
+    for beats in range(1, 180):
+        world.at(0.1 + beats * 10 / HOUR, beat)  # half an hour long
+    world.live(1.5, look=10.0)
+    assert ELSEWHERE in world.states("one")
+    assert "elsewhere:9:then" in world.why("one", ELSEWHERE)[0]
+    sent = "select count(*) from request where sent_at between ? and ?"
+    during = world.sql(sent, "2027-01-15T08:07", "2027-01-15T08:35")
+    assert during == [(0,)]
+    assert world.sql("select count(*) from request where sent_at > '2027-01-15T08:37'")[0][0] > 0
+
+
+def test_what_daemons_write_down_outlives_them(world):
+    world.write("one")
+    world.live(1)
+    with sqlite3.connect(world.folder / "week.db") as connection:
+        ((host, pid, ended),) = connection.execute("select host, pid, ended_at from daemon").fetchall()
+        ((state, released),) = connection.execute("select state, released_at from lease").fetchall()
+    connection.close()
+    assert (host, pid, state) == ("here", 1, STOPPED)
+    assert ended is not None
+    assert released is not None
+
+
+def test_a_campaign_that_stalls_is_told(world, monkeypatch):
+    world.write("one")
+    week = Week(world.folder, world.time, BEGIN + 3 * HOUR, look=60.0)
+    week.daemon.stall = 600.0
+    at_once = week.daemon.scheduler.at
+
+    def forgetful(when, name, job):
+        """A scheduler that loses the job after an hour."""
+        if name == "look" or when < BEGIN + HOUR:
+            at_once(when, name, job)
+
+    week.daemon.scheduler.at = forgetful
+    week.run()
+    world.week = week
+    assert STALLED in world.states("one")
+    assert "waits for" in world.why("one", STALLED)[0]
+
+
+def test_done_stays_done_and_gives_its_memory_back(world):
+    world.write("one", "")
+    file = world.folder / "one.toml"
+    file.write_text(file.read_text("utf-8").replace("[crawl]\n", "[crawl]\nsteps = 5\n"), "utf-8")
+    world.live(1)
+    assert world.states("one")[-2:] == [DONE, STOPPED] or world.states("one")[-1] == DONE
+    assert all(not runner.open for runner in world.week.daemon.runners.values())
+    assert os.environ[TOKEN_ENV] == TOKEN
+
+
+def test_a_server_that_is_away_is_said_and_waited_for(world):
+    """PostgreSQL ends our sessions and lets nobody in for half an hour."""
+    with a_server_database() as place:
+        name = place.url.split("?")[0].rsplit("/", 1)[1]
+        world.write("one", "[schedule]\nevery = '10m'\n", database=str(place.url))
+
+        def shut():
+            ask(f"alter database {name} allow_connections false")
+            ask(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
+
+        world.at(0.6, shut)
+        world.at(1.1, lambda: ask(f"alter database {name} allow_connections true"))
+        world.live(2)
+        with opened(place) as connection, connection.begin():
+            picks = connection.exec_driver_sql("select n from pick order by n").scalars().all()
+            late = connection.exec_driver_sql(
+                "select count(*) from request where sent_at > '2027-01-15T09:07'"
+            ).scalar()
+    assert BROKEN in world.states("one")
+    states = world.states("one")
+    assert RESTING in states[states.index(BROKEN) :]
+    assert picks == list(range(len(picks)))
+    assert late > 0

@@ -1,0 +1,234 @@
+"""The daemon as a process: signals, kill -9, other terminals, a second daemon, a disk that is full."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+
+import pytest
+from commands import COMMAND, ENVIRONMENT, socialcrawl
+from crawling import TOKEN, TOKEN_ENV, TOPIC, posts_file, rows, sequence
+
+from socialcrawl.mock.faults import hang
+from socialcrawl.mock.server import running
+
+SLOW = pytest.mark.chaos
+
+
+def campaign_file(folder, url, name="one", more=""):
+    file = folder / f"{name}.toml"
+    file.write_text(
+        f'name = "{name}"\ndatabase = "{name}.db"\n[topic]\nkeywords = ["{TOPIC}"]\n[seeds]\nmost = 8\n'
+        f'[source]\nbase_url = "{url}"\ntoken_env = "{TOKEN_ENV}"\ntimeout = 20.0\n'
+        f"[limits]\nk = 20\nd = 2.0\npause = 0.05\n{more}",
+        "utf-8",
+    )
+    return file
+
+
+class Process:
+    """A daemon that was begun by the command line; its log is JSON."""
+
+    def __init__(self, folder, *options, **variables):
+        self.log = folder.parent / f"{folder.name}-{time.monotonic_ns()}.log"
+        with self.log.open("wb") as stderr:
+            self.child = subprocess.Popen(
+                [*COMMAND, "daemon", str(folder), "--log", "json", *options],
+                env={**ENVIRONMENT, TOKEN_ENV: TOKEN, **variables},
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+
+    def lines(self):
+        return [json.loads(line) for line in self.log.read_text("utf-8").splitlines() if line.startswith("{")]
+
+    def said(self, *events):
+        return [line for line in self.lines() if line["event"] in events]
+
+    def until(self, found, within=20.0):
+        ends = time.monotonic() + within
+        while not (answer := found()):
+            assert time.monotonic() < ends, self.log.read_text("utf-8")[-3000:]
+            assert self.child.poll() is None, self.log.read_text("utf-8")[-3000:]
+            time.sleep(0.05)
+        return answer
+
+    def end(self, number=signal.SIGTERM, within=15.0):
+        began = time.monotonic()
+        self.child.send_signal(number)
+        code = self.child.wait(within)
+        return code, time.monotonic() - began
+
+
+@contextmanager
+def daemon(folder, *options, **variables):
+    made = Process(folder, *options, **variables)
+    try:
+        yield made
+        text = made.log.read_text("utf-8")
+        assert TOKEN not in text
+        assert "Traceback" not in text, text[-3000:]
+    finally:
+        if made.child.poll() is None:
+            made.child.kill()
+            made.child.wait(10)
+
+
+@contextmanager
+def a_mock(fault=None, window=2.0):
+    with running(posts_file(), fault, limit=20, window=window) as mock:
+        yield mock
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "campaigns"
+    made.mkdir()
+    return made
+
+
+def steps(folder, name="one"):
+    database = folder / f"{name}.db"
+    if not database.exists():
+        return 0
+    try:
+        return rows(database, "select count(*) from outcome")[0][0]
+    except Exception:  # noqa: BLE001 (its tables may not be there yet)
+        return 0
+
+
+def test_a_daemon_is_looked_at_paused_resumed_and_stopped_from_another_terminal(folder):
+    with a_mock() as mock, daemon(folder, "--health", "127.0.0.1:0") as one:
+        campaign_file(folder, mock.url)
+        one.until(lambda: steps(folder) > 30)
+        shown = socialcrawl("status", folder, "--json")
+        (told,) = json.loads(shown.stdout)
+        assert (told["campaign"], told["alive"], told["pid"]) == ("one", True, one.child.pid)
+        assert told["state"] in ("waiting", "running")
+        assert "one" in socialcrawl("status", folder).stdout
+        paused = socialcrawl("pause", folder / "one.toml")
+        assert "one: is paused" in paused.stdout
+        one.until(lambda: one.said("paused"))
+        before = steps(folder)
+        time.sleep(2.5)
+        assert steps(folder) == before
+        assert json.loads(socialcrawl("status", folder, "--json").stdout)[0]["state"] == "paused"
+        assert socialcrawl("run", folder / "one.toml", "--steps", "1", "--json", **{TOKEN_ENV: TOKEN}).returncode == 0
+        assert "goes on" in socialcrawl("resume", folder).stdout
+        one.until(lambda: steps(folder) > before + 20)
+        began = time.monotonic()
+        stopped = socialcrawl("stop", folder)
+        assert stopped.returncode == 0, stopped.stdout
+        assert one.child.wait(10) == 0
+        assert time.monotonic() - began < 12.0
+        assert mock.report()["over"] == 0
+    assert "no daemon runs" in socialcrawl("stop", folder).stdout
+    assert json.loads(socialcrawl("status", folder, "--json").stdout)[0]["alive"] is False
+
+
+def test_sigterm_waits_for_what_is_in_flight_and_leaves_within_ten_seconds(folder):
+    """A reply that takes 60 s is abandoned, and counts as spent; the campaign goes on where it was."""
+    hung = []
+
+    def fault(endpoint, nth):
+        if "tweets" in endpoint and "search" not in endpoint and nth == 25:
+            hung.append(time.monotonic())
+            return hang(60.0)
+        return None
+
+    with a_mock(fault) as mock:
+        campaign_file(folder, mock.url)
+        with daemon(folder) as one:
+            one.until(lambda: hung)
+            time.sleep(0.3)
+            code, took = one.end()
+        assert (code, 7.0 < took < 10.0) == (0, True), took
+        lost = "select count(*) from request where arrived_at is null"
+        assert rows(folder / "one.db", lost) == [(1,)]
+        with daemon(folder) as two:
+            before = steps(folder)
+            two.until(lambda: steps(folder) > before + 20)
+            assert two.end()[0] == 0
+    picks = [n for (n,) in rows(folder / "one.db", "select n from pick order by n")]
+    assert picks == list(range(len(picks)))
+    assert rows(folder / "one.db", lost) == [(1,)]
+
+
+def test_a_hangup_reads_the_files_again_and_a_second_ctrl_c_leaves_at_once(folder):
+    with a_mock() as mock, daemon(folder) as one:
+        file = campaign_file(folder, mock.url, more="[budget]\nmax_requests = 25\n")
+        one.until(lambda: one.said("stopped"))
+        os.utime(file, ns=(1, 1))
+        campaign_file(folder, mock.url, more="[budget]\nmax_requests = 45\n")
+        one.child.send_signal(signal.SIGHUP)
+        one.until(lambda: len(one.said("stopped")) == 2)
+        assert rows(folder / "one.db", "select count(*) from request where kind <> 'held'") == [(45,)]
+        one.child.send_signal(signal.SIGINT)
+        assert one.child.wait(10) == 0
+
+
+@SLOW
+def test_a_daemon_that_is_killed_again_and_again_loses_nothing(folder, tmp_path):
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    steps_file = "[crawl]\nsteps = 120\n"
+    with a_mock() as mock:
+        campaign_file(whole, mock.url, more=steps_file)
+        with daemon(whole) as calm:
+            calm.until(lambda: calm.said("done"), 60)
+            calm.end()
+        campaign_file(folder, mock.url, more=steps_file)
+        for _ in range(8):
+            with daemon(folder) as one:
+                before = steps(folder)
+                one.until(lambda before=before: steps(folder) > before + 5 or one.said("done"), 60)
+                one.child.kill()
+                one.child.wait(10)
+        with daemon(folder) as last:
+            last.until(lambda: last.said("done"), 60)
+            last.end()
+    assert sequence(folder / "one.db") == sequence(whole / "one.db")
+    assert rows(folder / "one.db", "select count(*) from request where arrived_at is null")[0][0] <= 8
+
+
+@SLOW
+def test_a_second_daemon_takes_over_what_the_first_lets_go(folder):
+    with a_mock() as mock:
+        campaign_file(folder, mock.url)
+        with daemon(folder) as first:
+            first.until(lambda: steps(folder) > 20)
+            with daemon(folder) as second:
+                second.until(lambda: second.said("elsewhere"))
+                assert first.child.pid in [
+                    line["pid"] for line in json.loads(socialcrawl("status", folder, "--json").stdout)
+                ]
+                assert not second.said("running")
+                first.end()
+                before = steps(folder)
+                second.until(lambda: steps(folder) > before + 20)
+                first_again = json.loads(socialcrawl("status", folder, "--json").stdout)[0]
+                assert first_again["pid"] == second.child.pid
+                second.end()
+        assert mock.report()["over"] == 0
+
+
+@SLOW
+def test_a_full_disk_is_said_and_waited_for(folder):
+    with a_mock() as mock, daemon(folder) as one:
+        campaign_file(folder, mock.url)
+        one.until(lambda: steps(folder) > 20)
+        size = max(file.stat().st_size for file in folder.glob("one.db*"))
+        _, hard = resource.prlimit(one.child.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(one.child.pid, resource.RLIMIT_FSIZE, (size, hard))
+        one.until(lambda: one.said("broken"), 60)
+        assert "full" in one.said("broken")[0]["why"]
+        resource.prlimit(one.child.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        before = steps(folder)
+        one.until(lambda: steps(folder) > before + 20, 60)
+        assert one.end()[0] == 0
+    assert rows(folder / "one.db", "pragma integrity_check") == [("ok",)]
+    picks = [n for (n,) in rows(folder / "one.db", "select n from pick order by n")]
+    assert picks == list(range(len(picks)))

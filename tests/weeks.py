@@ -1,0 +1,108 @@
+"""A daemon on a clock that passes only where somebody waits, beside a mock that looks at the same clock."""
+
+import threading
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import structlog
+from apscheduler.executors.debug import DebugExecutor
+from crawling import TOKEN_ENV
+
+from socialcrawl.build import House
+from socialcrawl.daemon.service import Daemon, Identity
+from socialcrawl.lab.doors import AtOnce
+from socialcrawl.lab.generate import topics
+from socialcrawl.mock.server import running
+
+BEGIN = 1_800_000_000.0
+DAY, WINDOW, K = 86_400.0, 900.0, 15
+LATENCY = 0.25
+TOPICS = list(topics().values())
+
+
+class Virtual:
+    """Time that passes only where somebody waits."""
+
+    def __init__(self, now=BEGIN):
+        self.at, self.set_by = now, 0.0
+
+    def now(self):
+        return round(self.at, 6)
+
+    def wait(self, event, until):
+        if not event.is_set():
+            self.at = max(self.at, until)
+            while self.now() < until:  # it tells whole microseconds, as clocks here do
+                self.at += 1e-6
+
+    def off(self):
+        return self.set_by
+
+    def follow(self):
+        by, self.set_by = self.set_by, 0.0
+        self.at += by
+        return by
+
+
+class Slowly(AtOnce):
+    """An executor whose work takes a while of virtual time."""
+
+    def __init__(self, time, latency=LATENCY):
+        self.time, self.latency = time, latency
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.time.at += self.latency / 2
+        future = super().submit(fn, *args, **kwargs)
+        self.time.at += self.latency / 2
+        return future
+
+
+@contextmanager
+def a_mock(posts, time, fault=None, **settings):
+    with running(posts, fault, time.now, limit=K, window=WINDOW, **settings) as mock:
+        yield mock
+
+
+def campaign_text(name, url, keyword, more=""):
+    return (
+        f'name = "{name}"\ndatabase = "week.db"\n[topic]\nkeywords = ["{keyword}"]\n[seeds]\nmost = 10\n'
+        f'[crawl]\nestimator = "nh-ne-sum"\n[source]\nbase_url = "{url}"\ntoken_env = "{TOKEN_ENV}"\nreuse_hours = 0\n'
+        f"[limits]\nk = {K}\nd = {WINDOW:.0f}\n{more}"
+    )
+
+
+class Week:
+    """A daemon in this thread that stops at a virtual instant; `each` is called at every look."""
+
+    def __init__(self, folder, time, until, each=lambda now: None, look=300.0):
+        self.time, self.until, self.each = time, until, each
+        self.states = []
+        house = House(time, pool=lambda size: Slowly(time))
+        self.daemon = Daemon(folder, house, DebugExecutor(), Identity("here", 1), self._changed, look=look)
+        look_round = self.daemon.look
+
+        def looked():
+            look_round()
+            self.each(time.now())
+            if time.now() >= until:
+                self.daemon.stop()
+
+        self.daemon.look = looked
+
+    def _changed(self, now, before):
+        self.states.append((self.time.now(), now.campaign, now.state, now.why))
+
+    def run(self):
+        structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), processors=[lambda *given: ""])
+        try:
+            return self.daemon.run()
+        finally:
+            structlog.reset_defaults()
+
+
+def in_windows(report, endpoint="/2/users/:id/tweets"):
+    return [window for window in report["windows"] if window["endpoint"] == endpoint]
+
+
+def threads():
+    return SimpleNamespace(count=threading.active_count())
