@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 
@@ -157,15 +158,29 @@ def test_sigterm_waits_for_what_is_in_flight_and_leaves_within_ten_seconds(folde
     assert rows(folder / "one.db", lost) == [(1,)]
 
 
-def test_a_hangup_reads_the_files_again_and_a_second_ctrl_c_leaves_at_once(folder):
+TELL = """
+import json, os, sys
+told = json.load(sys.stdin) | {name: os.environ[name] for name in os.environ if name.startswith("SOCIALCRAWL_")}
+print(json.dumps(told | {"token": any("the-token" in value for value in os.environ.values())}), file=open(NAME, "a"))
+"""
+
+
+def test_a_hangup_reads_the_files_again_and_people_are_told_of_what_stops(folder, tmp_path):
+    notes, script = tmp_path / "notes", tmp_path / "tell.py"
+    script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
+    notify = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
     with a_mock() as mock, daemon(folder) as one:
-        file = campaign_file(folder, mock.url, more="[budget]\nmax_requests = 25\n")
+        file = campaign_file(folder, mock.url, more=f"[budget]\nmax_requests = 25\n{notify}")
         one.until(lambda: one.said("stopped"))
         os.utime(file, ns=(1, 1))
         campaign_file(folder, mock.url, more="[budget]\nmax_requests = 45\n")
         one.child.send_signal(signal.SIGHUP)
         one.until(lambda: len(one.said("stopped")) == 2)
         assert rows(folder / "one.db", "select count(*) from request where kind <> 'held'") == [(45,)]
+        told = json.loads(one.until(lambda: notes.exists() and notes.read_text("utf-8")).splitlines()[0])
+        assert (told["SOCIALCRAWL_EVENT"], told["campaign"], told["requests"]) == ("paused", "one", 25)
+        assert "max_requests" in told["SOCIALCRAWL_WHY"]
+        assert not told["token"]
         one.child.send_signal(signal.SIGINT)
         assert one.child.wait(10) == 0
 

@@ -18,6 +18,7 @@ from importing import (
     files,
     flat,
     held,
+    long,
     name,
     old,
     pages,
@@ -201,9 +202,9 @@ def test_a_bad_line_keeps_everything_out_unless_it_may_be_skipped(tmp_path):
 def test_what_is_no_file_of_posts_is_refused_with_a_sentence(tmp_path, data, says):
     (tmp_path / "a").write_bytes(data)
     with pytest.raises(PostsFileError, match=says):
-        list(read(tmp_path / "a", len, Trouble()))
+        list(read(tmp_path / "a", long, Trouble()))
     with pytest.raises(PostsFileError, match="No such file"):
-        list(read(tmp_path / "b", len, Trouble()))
+        list(read(tmp_path / "b", long, Trouble()))
 
 
 JUNK = st.recursive(
@@ -222,7 +223,7 @@ def test_whatever_stands_in_a_line_it_is_a_post_or_a_bad_line(tmp_path_factory, 
     lines[changed] |= dict(changes)
     path = write_lines(tmp_path_factory.mktemp("a") / "a.jsonl", lines)
     trouble = Trouble()
-    found = [row for found in read(path, lambda text: 1, trouble) for row in found.page.posts]
+    found = [row for found in read(path, lambda text, lang, created_at: 1, trouble) for row in found.page.posts]
     assert all(isinstance(row.id, str) and isinstance(row.text, str) for row in found)
     untouched = sum(len(line.get("data", [0])) for i, line in enumerate(lines) if i != changed)
     assert len(found) >= untouched
@@ -342,7 +343,7 @@ def test_real_posts_are_read_row_for_row():
     path = needed("data/ubuntu_irc.parquet")
     whole = parquet.read_table(path, columns=["author", "text", "mentions"]).slice(0, 20_000).to_pylist()
     trouble, at = Trouble(), 0
-    for found in read(path, lambda text: text.count("ubuntu"), trouble):
+    for found in read(path, lambda text, lang, created_at: text.count("ubuntu"), trouble):
         named = {place: [] for place in range(len(found.page.posts))}
         for mention in found.page.mentions:
             named[mention.post].append(mention.who.username)

@@ -20,7 +20,7 @@ def kept(path):
 
 
 def test_a_slow_server_is_asked_for_several_accounts_together(tmp_path):
-    with running(posts_file(), limit=100_000, window=60.0, latency=0.06) as mock:
+    with running(posts_file(), limit=40, window=1.0, latency=0.06) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS, limits={"k": 40, "d": 1.0})
         crawl(settings)
     chosen = kept(settings.database)
@@ -37,7 +37,7 @@ def test_a_slow_server_is_asked_for_several_accounts_together(tmp_path):
 
 
 def test_a_server_that_answers_at_once_is_asked_for_one_after_the_other(tmp_path):
-    with running(posts_file(), limit=100_000, window=60.0) as mock:
+    with running(posts_file(), limit=10, window=1.0) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 12}, limits={"k": 10, "d": 1.0})
         crawl(settings)
     assert kept(settings.database) == 1
@@ -45,11 +45,11 @@ def test_a_server_that_answers_at_once_is_asked_for_one_after_the_other(tmp_path
 
 
 def test_what_was_chosen_is_kept_when_the_campaign_goes_on(tmp_path):
-    with running(posts_file(), limit=100_000, window=60.0, latency=0.06) as mock:
+    with running(posts_file(), limit=40, window=1.0, latency=0.06) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 9}, limits={"k": 40, "d": 1.0})
         crawl(settings)
         chosen = kept(settings.database)
-    with running(posts_file(), limit=100_000, window=60.0) as quick:
+    with running(posts_file(), limit=40, window=1.0) as quick:
         more = campaign_of(quick.url, tmp_path / "a.db", crawl=STEPS | {"steps": 30}, limits={"k": 40, "d": 1.0})
         crawl(more)
     assert kept(settings.database) == chosen > 1

@@ -70,7 +70,7 @@ def test_a_lease_keeps_other_processes_out_and_ends_with_its_own_however_that_on
     lease = TokenLease(X, TOKEN, "main")
     with holder() as child:
         said, _ = child.communicate(timeout=30)
-    assert said.startswith("StoreError: Another process uses the token of the credential 'mine'")
+    assert said.startswith("HeldError: Another process uses the token of the credential 'mine'")
     assert TOKEN not in said
     lease.release()
 
@@ -136,7 +136,7 @@ def test_processes_that_start_at_once_for_the_first_time_agree_on_one_key(state)
         child.communicate()
     assert [line == "held\n" for line in said[4:]] == [True] * 4
     assert sum(line == "held\n" for line in said[:4]) == 1
-    assert sum(line.startswith("StoreError: Another process") for line in said[:4]) == 3
+    assert sum(line.startswith("HeldError: Another process") for line in said[:4]) == 3
     hashed = [blake2b(f"api.x.com:443\0{token}".encode(), key=key, digest_size=16).hexdigest() for token in tokens]
     assert names == {f"{name}.lock" for name in hashed}
 

@@ -38,7 +38,8 @@ def lived(folder, days, users):
     time, memory = Virtual(), {}
 
     def each(now):
-        memory.setdefault(int((now - BEGIN) // DAY), resident())
+        if (day := int((now - BEGIN) // DAY)) not in memory:
+            memory[day] = resident()
 
     faults = Hourly(time)
     with a_mock(posts_file(users, posts_per_user=6.0), time, faults) as mock:

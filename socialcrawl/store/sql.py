@@ -14,6 +14,7 @@ from socialcrawl.store import address, answers, reading
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.charges import bill
+from socialcrawl.store.database import closed
 from socialcrawl.store.epochs import topics
 from socialcrawl.store.erasure.pages import Barred, Barring, billed_as, without
 from socialcrawl.store.erasure.seats import seated
@@ -61,9 +62,8 @@ class SqlStore:
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
     def close(self) -> None:
-        """Let go of the database."""
-        self.connection.close()
-        self.connection.engine.dispose()
+        """Let go of the database, also of one that was lost."""
+        closed(self.connection)
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """The nodes of accounts that a person names, the same again whenever asked; unknown ones are stored by name.
