@@ -137,7 +137,7 @@ def build(
 
 def known_as(settings: Settings) -> str:
     """What tells a campaign from all others of a process: names are its database's own."""
-    return f"{settings.name} in {settings.database}"
+    return f"{settings.name!r} ({settings.database})"
 
 
 def _source(meant: Plan, queries: list[str], now: float) -> Source:

@@ -174,7 +174,8 @@ def usernames_in(file: Path) -> list[str]:
     try:
         lines = [line.strip().removeprefix("@") for line in file.read_text("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"The file of seeds {file} cannot be read: {error}.") from error
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise SettingsError(f"The file of seeds {file} cannot be read ({reason}): one username a line.") from error
     return [line for line in lines if line and not line.startswith("#")]
 
 

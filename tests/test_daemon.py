@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from time import monotonic
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,11 @@ from crawling import TOKEN, TOKEN_ENV, posts_file, rows
 from postgres import a_server_database, ask
 from weeks import BEGIN, TOPICS, WINDOW, K, Virtual, Week, a_mock, campaign_text, in_windows
 
+from socialcrawl.daemon import folder as folders
+from socialcrawl.daemon.books import Books
+from socialcrawl.daemon.folder import Folder
 from socialcrawl.daemon.standing import BROKEN, DONE, ELSEWHERE, PAUSED, RESTING, STALLED, STOPPED, WAITING
+from socialcrawl.mock.server import running
 from socialcrawl.model import iso
 from socialcrawl.store import daemons
 from socialcrawl.store.database import opened
@@ -62,6 +67,9 @@ class World:
 
     def sql(self, query, *given):
         return rows(self.folder / "week.db", query, *given)
+
+    def sql_in(self, folder, query):
+        return rows(folder / "week.db", query)
 
 
 @pytest.fixture
@@ -413,3 +421,133 @@ def test_a_server_that_is_away_is_said_and_waited_for(world):
     assert RESTING in states[states.index(BROKEN) :]
     assert picks == list(range(len(picks)))
     assert late > 0
+
+
+def test_a_window_that_is_shorter_than_the_table_says_is_shared_as_it_is(tmp_path):
+    """The headers tell: nobody waits for his share of a window that is long over."""
+    time = Virtual()
+    with running(posts_file(), None, time.now, limit=20, window=60.0) as mock:
+        world = World(tmp_path, time, mock)
+        for number in range(3):
+            world.write(f"c{number}", "", TOPICS[number % 2])
+            file = world.folder / f"c{number}.toml"
+            file.write_text(file.read_text("utf-8").replace("[limits]\nk = 15\nd = 900\n", ""), "utf-8")
+        world.live(0.5)
+        windows = in_windows(mock.report())
+        assert mock.report()["over"] == 0
+    assert sum(window["requests"] for window in windows) >= 0.9 * 20 * 30
+    told = [n for (n,) in world.sql("select count(*) from request where endpoint like '%tweets' group by campaign")]
+    assert min(told) > 0.8 * max(told)
+
+
+def test_a_database_file_that_is_taken_away_is_said_and_no_other_is_begun_in_its_place(world):
+    world.write("one")
+    path = world.folder / "week.db"
+
+    def away():
+        for name in ("week.db", "week.db-wal", "week.db-shm"):
+            if (world.folder / name).exists():
+                (world.folder / name).rename(world.folder / f"gone-{name}")
+
+    def back():
+        assert not path.exists()
+        for file in world.folder.glob("gone-*"):
+            file.rename(world.folder / file.name.removeprefix("gone-"))
+
+    world.at(0.4, away)
+    world.at(0.9, lambda: world.write("one", "[budget]\nmax_requests = 60\n"))  # it would be opened anew
+    world.at(1.4, back)
+    world.live(3)
+    assert "is gone" in world.why("one", BROKEN)[0]
+    assert world.states("one")[-1] == STOPPED
+    assert world.sql("select count(*) from request where kind <> 'held'") == [(60,)]
+    picks = [n for (n,) in world.sql("select n from pick order by n")]
+    assert picks == list(range(len(picks)))
+
+
+def test_a_folder_that_is_away_stops_nothing_but_is_told(world, tmp_path):
+    folder = tmp_path / "campaigns"
+    folder.mkdir()
+    inside = World(folder, world.time, world.mock)
+    inside.write("one", database=str(tmp_path / "week.db"))
+    aside = tmp_path / "aside"
+    inside.at(0.4, lambda: folder.rename(aside))
+    inside.at(1.4, lambda: aside.rename(folder))
+    inside.live(2)
+    assert inside.states("campaigns") == [BROKEN]
+    assert BROKEN not in inside.states("one")
+    assert inside.sql_in(tmp_path, "select count(*) from request where sent_at > '2027-01-15T08:35'")[0][0] > K
+
+
+def test_a_file_is_read_when_it_is_the_same_at_two_looks(tmp_path):
+    """Whoever saves in two pieces is not taken at his first."""
+    folder = Folder(tmp_path)
+    file = tmp_path / "one.toml"
+    whole = campaign_text("one", "http://127.0.0.1:9", TOPICS[0])
+    file.write_text(whole, "utf-8")
+    assert [found.settings.name for found in folder.look()] == ["one"]
+    assert folder.look() == []
+    file.write_text(whole.split("[source]", maxsplit=1)[0], "utf-8")
+    assert folder.look() == []
+    file.write_text(whole + "weight = 2.0\n", "utf-8")
+    assert folder.look() == []
+    (found,) = folder.look()
+    assert found.settings.limits.weight == 2.0
+    assert folder.look() == []
+    assert len(folder.look(again=True)) == 1
+
+
+def test_what_is_written_while_a_file_is_read_is_read_as_well(tmp_path, monkeypatch):
+    folder, file = Folder(tmp_path), tmp_path / "one.toml"
+    whole = campaign_text("one", "http://127.0.0.1:9", TOPICS[0])
+    file.write_text(whole, "utf-8")
+    plain = folders.read
+
+    def meanwhile(path):
+        found = plain(path)
+        file.write_text(whole + "weight = 3.0\n", "utf-8")
+        return found
+
+    monkeypatch.setattr(folders, "read", meanwhile)
+    folder.look()
+    monkeypatch.setattr(folders, "read", plain)
+    later = [found for _ in range(3) for found in folder.look()]
+    assert [found.settings.limits.weight for found in later] == [3.0]
+
+
+def test_a_campaign_that_another_file_was_in_the_way_of_runs_when_that_is_gone(world):
+    world.write("one")
+    text = (world.folder / "one.toml").read_text("utf-8")
+    (world.folder / "two.toml").write_text(text, "utf-8")
+    world.at(0.6, (world.folder / "one.toml").unlink)
+    world.live(1.5)
+    assert world.sql("select count(*) from request where sent_at > '2027-01-15T08:45'")[0][0] > K
+
+
+def test_a_campaign_is_paused_before_it_has_begun(world):
+    world.write("one", "[schedule]\ncron = '0 10 * * *'\n")
+
+    def pause():
+        with opened(world.folder / "week.db") as connection:
+            assert daemons.pause(connection, ["one"], world.time.now()) == ["one"]
+
+    world.at(0.5, pause)
+    world.live(4)
+    assert world.states("one")[:2] == [RESTING, PAUSED]
+    assert world.asked() == 0
+
+
+def test_a_locked_database_stops_neither_the_eyes_of_the_daemon_nor_its_other_campaigns(tmp_path):
+    """Its own rows wait for two seconds, and no longer."""
+    path = tmp_path / "a.db"
+    books = Books("me", "here", 7, lambda where, trouble: None)
+    books.heard(path, BEGIN)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        began = monotonic()
+        assert books.heard(path, BEGIN) is not None
+        books.told(path, [], BEGIN)
+        books.told(path, [], BEGIN)
+        assert monotonic() - began < 7.0
+        books.leave(BEGIN, {}, lambda: True)
+        assert monotonic() - began < 10.0

@@ -4,10 +4,11 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from commands import COMMAND, ENVIRONMENT, socialcrawl
@@ -169,7 +170,10 @@ def test_a_hangup_reads_the_files_again_and_people_are_told_of_what_stops(folder
     notes, script = tmp_path / "notes", tmp_path / "tell.py"
     script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
     notify = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
-    with a_mock() as mock, daemon(folder) as one:
+    with a_mock() as mock, daemon(folder, OTHER_VARIABLE="BBBB-the-token-of-another") as one:
+        other = campaign_file(folder, mock.url, "other", "[schedule]\ncron = '0 0 1 1 *'\n")
+        other.write_text(other.read_text("utf-8").replace(TOKEN_ENV, "OTHER_VARIABLE"), "utf-8")
+        one.until(lambda: one.said("resting"))
         file = campaign_file(folder, mock.url, more=f"[budget]\nmax_requests = 25\n{notify}")
         one.until(lambda: one.said("stopped"))
         os.utime(file, ns=(1, 1))
@@ -247,3 +251,24 @@ def test_a_full_disk_is_said_and_waited_for(folder):
     assert rows(folder / "one.db", "pragma integrity_check") == [("ok",)]
     picks = [n for (n,) in rows(folder / "one.db", "select n from pick order by n")]
     assert picks == list(range(len(picks)))
+
+
+@SLOW
+def test_a_locked_database_delays_neither_other_campaigns_nor_the_end(folder):
+    with a_mock() as mock, daemon(folder) as one:
+        campaign_file(folder, mock.url)
+        campaign_file(folder, mock.url, "two")
+        one.until(lambda: steps(folder) > 20 and steps(folder, "two") > 20)
+        with closing(sqlite3.connect(folder / "one.db", isolation_level=None, timeout=20)) as other:
+            other.execute("begin immediate")
+            time.sleep(5.0)
+            began = time.monotonic()
+            assert "is paused" in socialcrawl("pause", folder / "two.toml").stdout
+            one.until(lambda: one.said("paused"))
+            assert "one" in socialcrawl("status", folder).stdout
+            assert time.monotonic() - began < 12.0
+            code, took = one.end()
+            assert (code, took < 10.0) == (1, True), took
+            assert one.lines()[-1]["left_behind"] == ["one"]
+            other.execute("rollback")
+    assert rows(folder / "one.db", "pragma integrity_check") == [("ok",)]

@@ -128,7 +128,7 @@ def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
     assert books.other(place, "one", AT, lambda pid: False).daemon == "they"
     assert books.other(place, "one", AT + EXPIRY, lambda pid: True) is None
     assert books.other(place, "two", AT, lambda pid: True) is None
-    books.leave(AT)
+    books.leave(AT, {}, lambda: True)
 
 
 def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
@@ -138,17 +138,20 @@ def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
     books.heard(place, AT)
     assert books.other(place, "one", AT, lambda pid: pid == 5).daemon == "before"
     assert books.other(place, "one", AT, lambda pid: False) is None
-    books.leave(AT)
+    books.leave(AT, {}, lambda: True)
 
 
 def test_a_database_that_is_away_is_complained_of_once_and_again_when_it_is_back(tmp_path):
     said = []
     books = Books("me", "here", 7, lambda where, trouble: said.append(bool(trouble)))
-    path = tmp_path / "none" / "a.db"
+    path = tmp_path / "a.db"
+    assert books.heard(path, AT) == (False, {})
+    path.rename(tmp_path / "aside")
     assert books.heard(path, AT) is None
     assert books.heard(path, AT) is None
     books.told(path, [], AT)
-    path.parent.mkdir()
+    assert not path.exists(), "no other database is begun in its place"
+    (tmp_path / "aside").rename(path)
     assert books.heard(path, AT) == (False, {})
     assert said == [True, False]
-    books.leave(AT)
+    books.leave(AT, {}, lambda: True)

@@ -64,11 +64,6 @@ def test_a_short_rest_keeps_the_campaign_open():
     assert resting(Schedule(every=FAR + 1.0), NOON, NOON).close
 
 
-def test_what_is_said_tells_when_it_goes_on():
-    told = following(WINDOW, HOURLY, NOON, NOON)
-    assert "2026-03-02T13:00:00 UTC" in told.why
-
-
 @given(
     wait=st.floats(-100.0, 1e6),
     every=st.none() | st.floats(60.0, 1e5),

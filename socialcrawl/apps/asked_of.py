@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,20 @@ from socialcrawl.settings import read
 from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
 from socialcrawl.store.daemons import Held
-from socialcrawl.store.database import hurried, opened
+from socialcrawl.store.database import HURRY, opened
 from socialcrawl.store.health import missing
 from socialcrawl.words import span
 
 DONE, NOT_DONE = 0, 1
 PATIENCE = 15.0  # seconds to wait for daemons that were asked to stop
-Addressed = dict[Where, list[str]]
-"""The databases that are meant, and the campaigns in each; [] for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """The databases that are meant, and the campaigns in each ([] for all); files that nobody understands, and why."""
+
+    places: dict[Where, list[str]]
+    broken: list[tuple[Path, str]] = field(default_factory=list)
 
 
 def addressed(files: Sequence[Path], database: str | None, names: Sequence[str]) -> Addressed:
@@ -39,8 +45,8 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
     if files and (database or names):
         raise SettingsError("Name campaign files, or a database with --db and --campaign; not both.")
     if not files:
-        return {chosen(database, changed=True): list(names)}
-    found: Addressed = {}
+        return Addressed({chosen(database, changed=True): list(names)})
+    found, broken = dict[Where, list[str]](), list[tuple[Path, str]]()
     for path in files:
         inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
         if not inside:
@@ -51,18 +57,21 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
             except SettingsError as error:
                 if not path.is_dir():
                     raise
-                sys.stderr.write(f"left out: {error}\n")
+                broken.append((file, str(error)))
                 continue
             found.setdefault(settings.database, []).append(settings.name)
     if not found:
-        raise SettingsError("None of these campaign files can be read.")
-    return found
+        raise SettingsError("\n".join(["None of these campaign files can be read:", *(why for _, why in broken)]))
+    return Addressed(found, broken)
 
 
 def told(given: Addressed, console: Console, *, as_json: bool) -> int:
     """Show how the campaigns stand; the exit code."""
     now = SystemClock().now()
-    rows = [(where, one) for where, names in given.items() for one in _held(where, names)]
+    rows: list[tuple[Where, Held]] = [
+        (where, one) for where, names in given.places.items() for one in _held(where, names)
+    ]
+    rows += [(file, Held(file.stem, None, state="broken", why=why)) for file, why in given.broken]
     if as_json:
         sys.stdout.write(json.dumps([_plain(where, one, now) for where, one in rows]) + "\n")
         return DONE
@@ -80,9 +89,9 @@ def told(given: Addressed, console: Console, *, as_json: bool) -> int:
 def paused(given: Addressed, console: Console, *, again: bool) -> int:
     """Pause campaigns, or let them go on `again`; the exit code."""
     code = DONE
-    for where, names in given.items():
-        with opened(where, create=False) as connection:
-            hurried(connection)
+    _left_out(given)
+    for where, names in given.places.items():
+        with opened(where, create=False, busy=HURRY) as connection:
             there = [one.campaign for one in daemons.held(connection)]
             wanted = names or there
             done = daemons.resume(connection, wanted) if again else daemons.pause(connection, wanted, _now())
@@ -98,9 +107,9 @@ def paused(given: Addressed, console: Console, *, again: bool) -> int:
 def stopped(given: Addressed, console: Console) -> int:
     """Ask daemons to stop, and wait until they have; the exit code."""
     waiting: list[tuple[Where, str]] = []
-    for where in given:
-        with opened(where, create=False) as connection:
-            hurried(connection)
+    _left_out(given)
+    for where in given.places:
+        with opened(where, create=False, busy=HURRY) as connection:
             waiting += [(where, one.id) for one in daemons.ask_to_stop(connection, _now())]
     if not waiting:
         console.print("no daemon runs campaigns of these databases")
@@ -110,6 +119,11 @@ def stopped(given: Addressed, console: Console) -> int:
     for name in sorted({name for _, name in left}):
         console.print(Text(f"{name} has not left yet: it looks every few seconds, and waits for what is in flight"))
     return NOT_DONE if left else DONE
+
+
+def _left_out(given: Addressed) -> None:
+    for _, why in given.broken:
+        sys.stderr.write(f"left out: {why}\n")
 
 
 def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
@@ -122,7 +136,7 @@ def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
 
 
 def _alive(where: Where) -> list[str]:
-    with opened(where, create=False) as connection:
+    with opened(where, create=False, busy=HURRY) as connection:
         return [one.id for one in daemons.living(connection, _now())]
 
 
@@ -131,8 +145,7 @@ def _held(where: Where, names: Sequence[str]) -> list[Held]:
     try:
         if missing(where):
             return [Held(name, None) for name in names]
-        with opened(where, create=False) as connection:
-            hurried(connection)
+        with opened(where, create=False, busy=HURRY) as connection:
             found = {one.campaign: one for one in daemons.held(connection)}
     except SocialcrawlError as error:
         return [Held(name, None, state="broken", why=str(error)) for name in names or ["?"]]

@@ -22,7 +22,7 @@ from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, ENDED, PAUSED, Notices
 from socialcrawl.daemon.notices import STALLED as TOLD_STALLED
 from socialcrawl.daemon.service import Daemon, Identity
-from socialcrawl.daemon.standing import BROKEN, DONE, STALLED, STOPPED, Standing
+from socialcrawl.daemon.standing import BROKEN, DONE, RUNNING, STALLED, STOPPED, WAITING, Standing
 from socialcrawl.daemon.standing import PAUSED as STANDS_PAUSED
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
@@ -30,9 +30,11 @@ from socialcrawl.secret import secret
 from socialcrawl.settings import Settings
 
 OK, LEFT_BEHIND, INTERRUPTED = 0, 1, 130
-CLOSING = 0.5  # seconds for notices that are under way when the daemon leaves
+LAST = 9.8  # seconds after a signal to stop at which the process ends in any case
+CLOSING = 0.2  # seconds for notices that are under way when the daemon leaves
 EVENTS = {STANDS_PAUSED: PAUSED, STOPPED: PAUSED, DONE: ENDED, STALLED: TOLD_STALLED, BROKEN: TOLD_STALLED}
-LOUD = {STALLED: "warning", BROKEN: "warning"}
+LOUD = {STALLED: "warning", BROKEN: "warning", RUNNING: "debug"}
+SHORT = 60.0  # seconds: a shorter wait is no news
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,20 @@ class _Bell:
     """Who is told when a campaign comes into another state: the log, and whom its file names."""
 
     def __init__(self) -> None:
-        self.daemon: Daemon | None = None
+        self.daemon: Daemon
+        self._secrets: set[str] = set()  # variables of all campaigns that hold secrets
         self._notices: dict[Path, tuple[Settings, Notices | None]] = {}
         self._lock = threading.Lock()
 
     def ring(self, now: Standing, before: Standing | None) -> None:
         log = structlog.get_logger().bind(campaign=now.campaign)
         told = {"why": now.why, "until": now.until and iso(now.until)} | _figures(now)
-        getattr(log, LOUD.get(now.state, "info"))(now.state, **{key: value for key, value in told.items() if value})
+        short = now.state == WAITING and (now.until is None or now.until - self.daemon.house.time.now() < SHORT)
+        loud = "debug" if short else LOUD.get(now.state, "info")
+        getattr(log, loud)(now.state, **{key: value for key, value in told.items() if value})
+        for runner in list(self.daemon.runners.values()):
+            if not self._secrets.issuperset(found := _secrets(runner.settings)):
+                self._secrets |= found
         event = EVENTS.get(now.state)
         if event is None or (before is not None and before.state == now.state):
             return
@@ -98,7 +106,7 @@ class _Bell:
 
     def _of(self, file: Path) -> Notices | None:
         """Whom the campaign file names; anew where it has changed."""
-        runner = self.daemon.runners.get(file) if self.daemon else None
+        runner = self.daemon.runners.get(file)
         if runner is None:
             return None
         with self._lock:
@@ -106,7 +114,7 @@ class _Bell:
             if held is None or held[0] is not runner.settings:
                 if held is not None and held[1] is not None:
                     _retire(held[1])
-                held = self._notices[file] = runner.settings, _notices(runner.settings)
+                held = self._notices[file] = runner.settings, _notices(runner.settings, self._secrets)
             return held[1]
 
 
@@ -115,17 +123,21 @@ def _retire(notices: Notices) -> None:
     threading.Thread(target=notices.close, args=(COMMAND_PATIENCE,), name="notices-end", daemon=True).start()
 
 
-def _notices(settings: Settings) -> Notices | None:
+def _secrets(settings: Settings) -> set[str]:
+    """The environment variables of a campaign that hold what nobody may see."""
+    named = {settings.source.token_env} | ({settings.notify.webhook_env} if settings.notify.webhook_env else set())
+    for token in settings.source.tokens:
+        named |= {token.env} if isinstance(token.env, str) else set(token.env)
+    return named
+
+
+def _notices(settings: Settings, secrets: set[str]) -> Notices | None:
     given = settings.notify
     try:
         webhook = secret(given.webhook_env) if given.webhook_env else None
         if not given.command and webhook is None:
             return None
-        tokens = [settings.source.token_env]
-        for token in settings.source.tokens:
-            tokens += [token.env] if isinstance(token.env, str) else token.env
-        hidden = [*tokens, *([given.webhook_env] if given.webhook_env else ())]
-        return Notices(given.command, webhook, given.on, without=hidden)
+        return Notices(given.command, webhook, given.on, without=secrets)
     except SettingsError as error:
         structlog.get_logger().warning("nobody can be told", campaign=settings.name, error=str(error))
         return None
@@ -144,6 +156,9 @@ def _signals(daemon: Daemon) -> Iterator[None]:
         if daemon.stopping:
             os._exit(INTERRUPTED)
         daemon.stop()
+        last = threading.Timer(LAST, os._exit, (LEFT_BEHIND,))  # whatever hangs: what was stored is safe
+        last.daemon = True
+        last.start()
 
     def reload(number: int, frame: FrameType | None) -> None:
         daemon.reload()

@@ -4,23 +4,34 @@ Each database has a connection of its own beside those of the campaigns. One tha
 tried again at the next look; the campaigns wait for it on their own.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
-from socialcrawl.errors import StoreError
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.plan import Plan
 from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
+from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.daemons import Held, Told
-from socialcrawl.store.database import Opened, closed, connect, hurried
+from socialcrawl.store.database import HURRY, Opened, closed, connect, inode
 
+T = TypeVar("T")
 Heard = tuple[bool, Mapping[str, Held]]
 """What a database has to say: whether the daemon is to stop, and its campaigns by name."""
 
 
+MOMENT = 0.4  # seconds that a daemon which leaves waits for a look under way
+
+
 @dataclass(slots=True)
 class _Book:
+    lock: threading.Lock = field(default_factory=threading.Lock)  # a connection is used by one thread at a time
     connection: Opened | None = None
+    inode: tuple[int, int] | None = None  # of the file when it was opened
     enrolled: bool = False
     trouble: str | None = None
     held: Mapping[str, Held] = field(default_factory=dict)
@@ -39,26 +50,30 @@ class Books:
         self.name, self.host, self.pid, self.complain = name, host, pid, complain
         self._books: dict[Where, _Book] = {}
 
+    def begin(self, meant: Plan, now: float) -> None:
+        """Have a campaign known to its database, so that it can be looked at and paused before it asks anything."""
+        settings = meant.settings
+
+        def begun(connection: Opened) -> None:
+            if settings.name not in {one.campaign for one in daemons.held(connection)}:
+                whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
+                with suppress(SettingsError):  # the campaign says so by itself
+                    campaign(connection, whole, identity, now, queries=meant.queries)
+
+        self._do(settings.database, now, begun)
+
     def heard(self, where: Where, now: float) -> Heard | None:
         """What a database says; None while it cannot be reached."""
-        book = self._books.setdefault(where, _Book())
-        try:
-            connection = self._connection(where, book, now)
-            stop, held = daemons.asked(connection, self.name), daemons.held(connection)
-        except StoreError as error:
-            self._lose(where, book, error)
-            return None
-        book.held = {one.campaign: one for one in held}
-        self._well(where, book)
-        return stop, book.held
+
+        def hear(connection: Opened) -> Heard:
+            held = self._books[where].held = {one.campaign: one for one in daemons.held(connection)}
+            return daemons.asked(connection, self.name), held
+
+        return self._do(where, now, hear)
 
     def told(self, where: Where, standings: Iterable[Told], now: float) -> None:
         """Write how the campaigns of a database stand."""
-        book = self._books.setdefault(where, _Book())
-        try:
-            daemons.beaten(self._connection(where, book, now), self.name, standings, now)
-        except StoreError as error:
-            self._lose(where, book, error)
+        self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now))
 
     def other(self, where: Where, campaign: str, now: float, alive: Callable[[int], bool]) -> Held | None:
         """The other daemon that has a campaign, as of the last look; None: nobody.
@@ -76,28 +91,57 @@ class Books:
         gone = one.host == self.host and one.pid is not None and not alive(one.pid)
         return None if gone else one
 
-    def leave(self, now: float) -> None:
-        """Write that the daemon is gone, wherever that can be done at once."""
-        for book in self._books.values():
-            if book.connection is not None:
-                with suppress(StoreError):
-                    daemons.left(book.connection, self.name, now)
-                closed(book.connection)
-                book.connection = None
+    def leave(self, now: float, told: Mapping[Where, Iterable[Told]], still: Callable[[], bool]) -> None:
+        """Write that the daemon is gone, and how its campaigns stand, wherever that can be done at once.
+
+        Args:
+            now: Unix seconds.
+            told: how the campaigns of each database stand.
+            still: whether there is time left.
+        """
+        for where, book in self._books.items():
+            if book.connection is None or not still() or not book.lock.acquire(timeout=MOMENT):
+                continue
+            with suppress(StoreError):
+                daemons.beaten(book.connection, self.name, told.get(where, ()), now)
+                daemons.left(book.connection, self.name, now)
+            closed(book.connection)
+            book.connection = None
+            book.lock.release()
+
+    def _do(self, where: Where, now: float, deed: Callable[[Opened], T]) -> T | None:
+        """What comes of a deed with the connection to a database; None where that is lost."""
+        book = self._books.setdefault(where, _Book())
+        try:
+            with book.lock:
+                answer = deed(self._connection(where, book, now))
+        except StoreError as error:
+            self._lose(where, book, error)
+            return None
+        self._well(where, book)
+        return answer
 
     def _connection(self, where: Where, book: _Book, now: float) -> Opened:
+        if book.connection is not None and inode(where) != book.inode:
+            self._close(book)
         if book.connection is None:
-            book.connection = connect(where)
-            hurried(book.connection)
+            if isinstance(where, Path) and book.inode is not None and inode(where) is None:
+                raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
+            book.connection = connect(where, busy=HURRY)
+            book.inode = inode(where)
         if not book.enrolled:
             daemons.enrolled(book.connection, self.name, self.host, self.pid, now)
             book.enrolled = True
         return book.connection
 
-    def _lose(self, where: Where, book: _Book, error: StoreError) -> None:
+    def _close(self, book: _Book) -> None:
         if book.connection is not None:
             closed(book.connection)
             book.connection, book.enrolled = None, False
+
+    def _lose(self, where: Where, book: _Book, error: StoreError) -> None:
+        with book.lock:
+            self._close(book)
         if book.trouble is None:
             self.complain(where, str(error))
         book.trouble = str(error)

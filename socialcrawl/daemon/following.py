@@ -6,7 +6,7 @@ A run ends because the limiter, a budget or the schedule says so, or because not
 from dataclasses import dataclass
 
 from socialcrawl.daemon.standing import DONE, RESTING, STOPPED, WAITING
-from socialcrawl.model import Stop, Wait, iso
+from socialcrawl.model import Stop, Wait
 from socialcrawl.schedule import Schedule
 
 AGAIN = 900.0  # seconds after which a run that failed is tried again; each further failure doubles them ...
@@ -46,7 +46,7 @@ def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float,
         return Next(DONE, reason.why, None, close=True)
     if reason.kind == "failed":
         due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
-        return Next(STOPPED, f"{reason.why}; tried again at {iso(due)[:19]} UTC", due, close=True)
+        return Next(STOPPED, f"{reason.why}; it is tried again", due, close=True)
     return Next(STOPPED, reason.why, reason.until, close=True)
 
 
@@ -67,4 +67,4 @@ def _waiting(wait: Wait, schedule: Schedule, now: float, began: float) -> Next:
 def _until(due: float | None, now: float) -> Next:
     if due is None:
         return Next(DONE, "its schedule has no further time", None, close=True)
-    return Next(RESTING, f"its schedule goes on at {iso(due)[:19]} UTC", due, close=due - now > FAR)
+    return Next(RESTING, "its schedule says when it goes on", due, close=due - now > FAR)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from socialcrawl.daemon.health import iso
-from socialcrawl.daemon.standing import Standing
+from socialcrawl.daemon.standing import BROKEN, Standing
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.secret import conceal, redacted
@@ -45,7 +45,7 @@ class Notices:
         webhook: an address for a POST of that JSON; it is a secret.
         on: the events that are told.
         without: environment variables that the command does not get, nor those with "_FILE" after their names: those
-            with tokens. What is concealed is left out in any case.
+            with tokens; they are looked at for each notice. What is concealed is left out in any case.
         patience: seconds for a command, after which it is killed.
         pause: seconds between two tries of the webhook.
 
@@ -68,7 +68,7 @@ class Notices:
         self._on = frozenset(on)
         self._ways: list[_Way] = []
         if command:
-            self._ways.append(_Way("command", _Command(tuple(command), tuple(without), patience)))
+            self._ways.append(_Way("command", _Command(tuple(command), without, patience)))
         if webhook is not None:
             self._ways.append(_Way("webhook", _Webhook(_checked(webhook), pause)))
 
@@ -91,7 +91,7 @@ class Notices:
 def facts(event: str, standing: Standing) -> dict[str, Any]:
     """What is told of an event, without secrets: plain values, and a sentence `text`, which chats show as it is."""
     told: dict[str, Any] = {
-        "text": _cut(f"{standing.campaign} {EVENTS.get(event, event)}: {standing.why}"),
+        "text": _cut(f"{standing.campaign} {_is(event, standing)}: {standing.why}"),
         "event": event,
         "campaign": _cut(standing.campaign),
         "state": standing.state,
@@ -104,6 +104,11 @@ def facts(event: str, standing: Standing) -> dict[str, Any]:
         told |= {"steps": figures.steps, "relevance": figures.relevance, "requests": figures.sent}
         told |= {"posts": figures.posts, "dollars": figures.money / MILLS_PER_DOLLAR}
     return told
+
+
+def _is(event: str, standing: Standing) -> str:
+    """What is said of a campaign; one that is broken stalls, but for another reason."""
+    return "is broken" if standing.state == BROKEN else EVENTS.get(event, event)
 
 
 def _cut(text: str) -> str:
@@ -185,7 +190,7 @@ class _Way:
 class _Command:
     """The command: `tell` returns what went wrong, or None."""
 
-    def __init__(self, command: tuple[str, ...], without: tuple[str, ...], patience: float) -> None:
+    def __init__(self, command: tuple[str, ...], without: Collection[str], patience: float) -> None:
         self._command = command
         self._without = without
         self._patience = patience
@@ -246,7 +251,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
             process.stdin.close()
 
 
-def _environment(told: Facts, without: tuple[str, ...]) -> dict[str, str]:
+def _environment(told: Facts, without: Collection[str]) -> dict[str, str]:
     """Our own environment without secrets, and with the facts."""
     left_out = {*without, *ALWAYS_WITHOUT}
     left_out |= {f"{name}_FILE" for name in left_out}

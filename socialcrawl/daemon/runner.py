@@ -15,10 +15,11 @@ from socialcrawl.clock import Interruptible
 from socialcrawl.daemon.eyes import Eyes, figures
 from socialcrawl.daemon.following import Next, following, resting
 from socialcrawl.daemon.standing import BROKEN, ELSEWHERE, RUNNING, WAITING, Figures, Standing
-from socialcrawl.errors import HeldError, SocialcrawlError
-from socialcrawl.model import Stop, Wait, iso
+from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
+from socialcrawl.model import Stop, Wait
 from socialcrawl.run import run
 from socialcrawl.settings import Settings
+from socialcrawl.store.database import inode
 
 PATIENCE = 2.0  # seconds of a wait that a run sits out
 PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds until what is broken is tried again
@@ -55,7 +56,8 @@ class Runner:
         self._campaign: Campaign | None = None
         self._folded = False
         self._barred: tuple[str, str] | None = None  # the state and why, while it may not run
-        self._held = False
+        self._held = self._lost = False
+        self._inode: tuple[int, int] | None = None  # of its database file, when it was opened
         self._fresh: Settings | None = None
         self._faults = self._failures = 0
         self._began: float | None = None  # when the turn of its schedule began that its runs belong to
@@ -132,6 +134,13 @@ class Runner:
                 self.running = False
                 self._settle(after or self._trouble(None))
 
+    def check(self) -> None:
+        """Close it where its database file is gone, or another has taken its place; it is tried again."""
+        if self._campaign is not None and inode(self.settings.database) != self._inode:
+            with self._guard:
+                self._lost = True
+                self._interrupted()
+
     def bar(self, state: str, why: str) -> None:
         """Let it not run, and close it, until `unbar`: it is paused, gone, or its file is broken."""
         with self._guard:
@@ -182,6 +191,9 @@ class Runner:
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
             self.schedule = self.settings.schedule.meant
             after = self._first()
+        if self._lost:
+            self._lost = False
+            after = self._trouble(StoreError(f"The database {self.settings.database} is gone: put it back."))
         if self._barred:
             after = Next(*self._barred, None, close=True)
         if after.close:
@@ -217,9 +229,12 @@ class Runner:
         return self._after(reason)
 
     def _opened(self) -> Campaign:
+        where = self.settings.database
         if self._campaign is None:
+            if isinstance(where, Path) and self._inode is not None and inode(where) is None:
+                raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
             self._campaign = build(self.settings, self.eyes, self.house, clock=self.clock, change=True)
-            self._folded = False
+            self._folded, self._inode = False, inode(where)
         return self._campaign
 
     def _after(self, reason: Wait | Stop) -> Next:
@@ -239,7 +254,7 @@ class Runner:
         pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
         self._faults += 1
         why = str(error) if error else "an error of socialcrawl itself, see the log"
-        return Next(BROKEN, f"{why} Tried again at {iso(now + pause)[:19]} UTC.", now + pause, close=True)
+        return Next(BROKEN, why, now + pause, close=True)
 
     def _put_down(self) -> None:
         if self._campaign is not None:

@@ -28,8 +28,9 @@ from socialcrawl.daemon.runner import Runner
 from socialcrawl.daemon.scheduler import Scheduler
 from socialcrawl.daemon.stall import stalled
 from socialcrawl.daemon.standing import BROKEN, PAUSED, STALLED, STOPPED, Standing
-from socialcrawl.errors import SocialcrawlError
+from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
+from socialcrawl.plan import plan
 from socialcrawl.run import GRACE
 from socialcrawl.settings import Settings
 from socialcrawl.store.address import Where
@@ -38,7 +39,8 @@ from socialcrawl.store.daemons import Told
 LOOK = 2.0  # seconds between two looks
 OFTEN = 0.5  # seconds between two looks at least
 BEAT = 10.0  # seconds between two heartbeats where nothing changes
-LEAVING = GRACE + 1.0  # seconds after which a run that has not ended is left behind
+LEAVING = GRACE + 0.7  # seconds after which a run that has not ended is left behind
+HASTE = 0.6  # seconds for the last words in all databases
 SET = 5.0  # seconds by which somebody has to set the clock for it to be noticed
 STALL = 1800.0  # seconds without a movement that was due, after which a campaign counts as stalled
 LOOKING = "look"
@@ -128,18 +130,28 @@ class Daemon:
         now = self.house.time.now()
         self._follow_clock()
         again, self._reload = self._reload, False
-        try:
-            begun: list[Path] = []
-            for found in self.folder.look(again=again):
-                self._found(found, begun, again=again)
-            for file in begun:  # once all of them are open: their windows are known then
-                self._plan(file)
-        except SocialcrawlError as error:
-            self._log.error("the folder cannot be read", error=str(error))
+        self._look_into_folder(again=again)
+        for runner in self.runners.values():
+            runner.check()
         for where in self._databases():
             self._ask(where, now)
         self._tell(now)
         self.heart = self.house.time.now()
+
+    def _look_into_folder(self, *, again: bool) -> None:
+        place, begun = self.folder.path, list[Path]()
+        try:
+            changes = self.folder.look(again=again)
+        except SettingsError as error:  # a volume that is away: no reason to stop anything, but to tell
+            held = self.faults.get(place)
+            self.faults[place] = held or Standing(place, place.name, BROKEN, str(error), self.house.time.now())
+            return
+        if self.folder.many:
+            self.faults.pop(place, None)
+        for found in changes:
+            self._found(found, begun, again=again)
+        for file in begun:  # once all of them are open: their windows are known then
+            self._plan(file)
 
     def _found(self, found: Found, begun: list[Path], *, again: bool) -> None:
         """Take in a campaign file that is new, changed or gone; `begun` gets those that are new."""
@@ -161,6 +173,7 @@ class Daemon:
         else:
             if runner is not None:
                 self._drop(found.file)
+            self.books.begin(plan(settings), self.house.time.now())
             moved = self._moved(settings)
             self.runners[found.file] = runner = Runner(found.file, settings, self.house, self._elsewhere, moved)
             runner.prepare()
@@ -188,6 +201,8 @@ class Daemon:
 
     def _drop(self, file: Path) -> None:
         self.scheduler.cancel(str(file))
+        for other in (*self.faults, *(one for one, its in self.runners.items() if its.barred == BROKEN)):
+            self.folder.forget(other)  # it may have been in the way of them
         runner = self.runners.pop(file)
         runner.bar(STOPPED, "its campaign file is gone")
         self._leaving = [one for one in (*self._leaving, runner) if one.running]
@@ -277,16 +292,21 @@ class Daemon:
         """Say who came into another state, and write the heartbeat."""
         for standing in self.standings():
             self._notice(standing)
-        for where, runners in self._databases().items():
-            shown = [self._shown(runner, now) for runner in runners]
-            told = [
-                Told(one.campaign, one.state, one.why, one.until, one.moved, runner.open)
-                for one, runner in zip(shown, runners, strict=True)
-            ]
+        for where, told in self._told(now).items():
             before = self._beaten.get(where)
             if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
                 self.books.told(where, told, now)
                 self._beaten[where] = now, told
+
+    def _told(self, now: float) -> dict[Where, list[Told]]:
+        """What is to be written into each database."""
+        found: dict[Where, list[Told]] = {}
+        for where, runners in self._databases().items():
+            for runner in runners:
+                one = self._shown(runner, now)
+                row = Told(one.campaign, one.state, one.why, one.until, one.moved, runner.open)
+                found.setdefault(where, []).append(row)
+        return found
 
     def _shown(self, runner: Runner, now: float) -> Standing:
         """How a campaign stands; stalled, if it should have moved."""
@@ -327,9 +347,11 @@ class Daemon:
             runner.bar(STOPPED, "the daemon was stopped")
         self._await(runners)
         late = [runner.name for runner in runners if runner.running]
-        self._tell(self.house.time.now())
-        self.books.leave(self.house.time.now())
         self.scheduler.shutdown(wait=False)
+        now = self.house.time.now()
+        for standing in self.standings():
+            self._notice(standing)
+        self.books.leave(now, self._told(now), lambda: self.house.time.now() - now < HASTE)
         self._log.info("the daemon has stopped", left_behind=late)
         return late
 

@@ -170,6 +170,10 @@ class FixedWindow(SlidingWindow):
         """When the window that is open at `now` ends."""
         return self.end if now < self.end else None
 
+    def lasts(self, now: float) -> float:
+        """Seconds that the window which is open at `now` lasts in all: headers may know of another length than d."""
+        return min(self.d, self.end - self.first) if now < self.end and self.first > -inf else self.d
+
     def why(self, now: float) -> str:
         """What a request that may not leave at `now` waits for."""
         if now >= self.closed_until and now < self.end and self.used(now) >= self.k:

@@ -237,4 +237,5 @@ class Part(Lane):
         if self.whole.when(now) > now:
             return super().why(now)
         kept = self.whole.shares.until(self.campaign, self.main, now)[1]
-        return f"its share of the window is used; {kept:,} requests are kept for other campaigns"
+        others = "1 request is" if kept == 1 else f"{kept:,} requests are"
+        return f"its share of the window is used; {others} kept for other campaigns"

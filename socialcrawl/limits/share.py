@@ -96,7 +96,7 @@ class Shares:
         """Begin a new period when the last one is over; take over its end as the window comes to know it."""
         ends = window.ends(now)
         begin = self.begin if now < self.end else now
-        if ends is not None and ends < begin + SHORT * window.d:
+        if ends is not None and ends < begin + SHORT * window.lasts(now):
             ends = None  # what is left of a window whose slots were free before it ended
         if now < self.end:
             self.end = self.end if ends is None else ends

@@ -279,8 +279,8 @@ def _agree(one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], e
     if first and second and first.kind == second.kind and his[1:] == its[1:]:
         key = "[limits] " + " and ".join(name for name in ("k", "d") if getattr(first, name) != getattr(second, name))
     raise SettingsError(
-        f"The campaigns {one!r} and {other!r} use the same token by different rules for {endpoint} ({_words(his)}; "
-        f"{_words(its)}): give both the same {key}, or give {other!r} a token of its own."
+        f"The campaigns {one} and {other} use the same token by different rules for {endpoint} ({_words(his)}; "
+        f"{_words(its)}): give both the same {key}, or give {other} a token of its own."
     )
 
 

@@ -54,6 +54,9 @@ class Window(Protocol):
     def ends(self, now: float) -> float | None:
         """When the window that is open at `now` ends; None where none is, or where windows have no end."""
 
+    def lasts(self, now: float) -> float:
+        """Seconds that the window which is open at `now` lasts in all, as far as is known; d where none is."""
+
     def why(self, now: float) -> str:
         """What a request that may not leave at `now` waits for."""
 

@@ -16,7 +16,7 @@ from socialcrawl.store.address import Server, Where, of
 from socialcrawl.store.trouble import told
 
 BUSY = 120  # seconds to wait for another process that writes
-HURRY = 5  # seconds that somebody waits who has more to look after
+HURRY = 2.0  # seconds that somebody waits who has more to look after
 Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
@@ -24,13 +24,14 @@ UNLOCKED = "socialcrawl_unlocked"  # execution option of a connection whose next
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
 
-def connect(where: Where, *, create: bool = True, durable: bool = False) -> Connection:
+def connect(where: Where, *, create: bool = True, durable: bool = False, busy: float | None = None) -> Connection:
     """A connection to a database, its schema brought up to date.
 
     Args:
         where: the SQLite file, or the PostgreSQL server.
         create: whether a file is made if it is not there, and tables in an empty database.
         durable: whether what was committed outlives a power cut, at the price of a wait for the disk.
+        busy: seconds to wait for another process that writes; None: BUSY.
 
     Raises:
         StoreError: the folder is missing, the file is no database, another program's, or a newer socialcrawl's; the
@@ -38,7 +39,7 @@ def connect(where: Where, *, create: bool = True, durable: bool = False) -> Conn
     """
     if isinstance(where, Path):
         _there(where, create=create)
-    made = engine(where, durable=durable)
+    made = engine(where, durable=durable, busy=busy)
     try:
         connection = made.connect()
         try:
@@ -63,9 +64,11 @@ def connect(where: Where, *, create: bool = True, durable: bool = False) -> Conn
 
 
 @contextmanager
-def opened(where: Where, *, create: bool = True, durable: bool = False) -> Iterator[Connection]:
+def opened(
+    where: Where, *, create: bool = True, durable: bool = False, busy: float | None = None
+) -> Iterator[Connection]:
     """A connection as of `connect` for the length of a block; it is let go at the end."""
-    connection = connect(where, create=create, durable=durable)
+    connection = connect(where, create=create, durable=durable, busy=busy)
     try:
         yield connection
     finally:
@@ -80,28 +83,27 @@ def closed(connection: Connection) -> None:
     connection.engine.dispose()
 
 
-def hurried(connection: Connection, seconds: int = HURRY) -> None:
-    """A connection that waits so many seconds for others that write, and no longer.
-
-    Raises:
-        StoreError: the database was lost.
-    """
+def inode(where: Where) -> tuple[int, int] | None:
+    """What tells a database file from another that takes its place; None where it is not there, or is on a server."""
+    if not isinstance(where, Path):
+        return None
     try:
-        with unlocked(connection):
-            server = connection.dialect.name == "postgresql"
-            how = f"set lock_timeout = '{seconds}s'" if server else f"pragma busy_timeout = {seconds * 1000}"
-            connection.exec_driver_sql(how)
-    except DBAPIError as error:
-        raise told(error, of(connection)) from error
+        told = where.stat()
+    except OSError:
+        return None
+    return told.st_dev, told.st_ino
 
 
-def engine(where: Where, *, durable: bool = False) -> Engine:
+def engine(where: Where, *, durable: bool = False, busy: float | None = None) -> Engine:
     """An SQLAlchemy engine on a database. Its transactions are those of one writer: the others wait for their turn.
 
     Raises:
         StoreError: the driver of PostgreSQL is not installed.
     """
-    return _file(where, durable=durable) if isinstance(where, Path) else _server(where, durable=durable)
+    busy = BUSY if busy is None else busy
+    if isinstance(where, Path):
+        return _file(where, durable=durable, busy=busy)
+    return _server(where, durable=durable, busy=busy)
 
 
 def _there(path: Path, *, create: bool) -> None:
@@ -122,13 +124,13 @@ def _in_utf8(connection: Connection, where: Server) -> None:
 
 
 def _begun(connection: Connection, where: Server) -> None:
-    with connection.begin():
+    with unlocked(connection):
         if not inspect(connection).get_table_names():
             raise StoreError(f"There is nothing in {where}: run a campaign first, or name another with --db.")
 
 
-def _file(path: Path, *, durable: bool) -> Engine:
-    made = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": float(BUSY)})
+def _file(path: Path, *, durable: bool, busy: float) -> Engine:
+    made = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": busy})
 
     @event.listens_for(made, "connect")
     def prepare(raw: Any, _: Any) -> None:
@@ -147,12 +149,12 @@ def _file(path: Path, *, durable: bool) -> Engine:
     return made
 
 
-def _server(where: Server, *, durable: bool) -> Engine:
+def _server(where: Server, *, durable: bool, busy: float) -> Engine:
     # The same promise as on SQLite: without `durable`, a killed process loses nothing, a power cut of the server may.
     commit = "on" if durable else "off"
     # Every statement of ours goes by a key; a planner that knows no statistics yet would read whole tables instead.
     plans = "-c enable_seqscan=off -c jit=off"
-    options = f"-c synchronous_commit={commit} -c lock_timeout={BUSY}s -c timezone=UTC {plans}"
+    options = f"-c synchronous_commit={commit} -c lock_timeout={round(busy * 1000)}ms -c timezone=UTC {plans}"
     made = on_server(where, options)
 
     @event.listens_for(made, "begin")
@@ -197,7 +199,7 @@ def on_server(where: Server, options: str) -> Engine:
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring the schema to the newest version.
+    """Bring the schema to the newest version; one that has it is only looked at.
 
     Raises:
         StoreError: the database has a version that this program does not know, or is another program's.
@@ -208,6 +210,10 @@ def upgrade(connection: Connection) -> None:
     from alembic.util import CommandError  # noqa: PLC0415
 
     config = alembic_config()
+    with unlocked(connection):  # mostly there is nothing to do, and nobody to be waited for
+        held = MigrationContext.configure(connection).get_current_revision()
+        if held is not None and held == ScriptDirectory.from_config(config).get_current_head():
+            return
     with connection.begin():
         current = MigrationContext.configure(connection).get_current_revision()
         scripts = ScriptDirectory.from_config(config)

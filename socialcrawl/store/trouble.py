@@ -25,7 +25,7 @@ def _file(text: str, cause: object, path: Where | str) -> str | None:
     if "full" in text or "disk i/o" in text:
         return f"The disk is full or failing: {path} could not be written ({cause}). Make room and run again; {SAFE}."
     if "locked" in text:
-        return f"{path} is locked by another program for more than 120 s: close it and run again."
+        return f"{path} is locked by another program for too long: close it and run again."
     if "not a database" in text or "malformed" in text:
         return f"{path} is not an SQLite database: name another file with --db."
     if "unable to open" in text or "readonly" in text or "read-only" in text:
@@ -43,7 +43,7 @@ def _server(cause: object, where: Where | str) -> str | None:
     if state == "40P01":
         return f"{where} was locked by another program that waited for us: run again; {SAFE}."
     if state == "55P03":
-        return f"{where} is locked by another program for more than 120 s: close it and run again."
+        return f"{where} is locked by another program for too long: close it and run again."
     if state == "25006":
         return f"{where} can only be read: it is a standby, or the transaction is read-only."
     if state == "42501":
