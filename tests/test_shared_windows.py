@@ -278,7 +278,7 @@ def test_other_rules_for_one_token_are_refused_with_both_names_the_key_and_the_r
     ):
         with pytest.raises(SettingsError) as error:
             planner(shared, f"b{key}", rules)
-        for words in ("'a'", f"'b{key}'", key, "/e", "15 requests in 900 s", "a token of its own"):
+        for words in ("campaigns a and", f"b{key}", key, "/e", "15 requests in 900 s", "a token of its own"):
             assert words in str(error.value)
     planner(shared, "c", [Rule(10, 900.0)], "u")
     with pytest.raises(SettingsError, match="Two campaigns are called 'c'"):

@@ -50,9 +50,10 @@ def configure(style: str, stream: TextIO) -> Callable[[], None]:
     chain: list[Any] = [_explained, structlog.processors.TimeStamper(stamp, utc=True), _clean, _as_json]
     if style == "people":
         chain[-1] = _for_people(colours=stream.isatty())
+    lowest = logging.DEBUG if logging.getLogger().level == logging.DEBUG else logging.INFO  # as --debug sets it
     structlog.configure(
         processors=[structlog.processors.add_log_level, *chain],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(lowest),
         logger_factory=lambda *args: lines,
         cache_logger_on_first_use=False,
     )
