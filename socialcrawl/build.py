@@ -63,6 +63,11 @@ class Campaign:
     together: Callable[[], int]
     member: Membership | None = None
 
+    @property
+    def failing(self) -> bool:
+        """Whether it waits out failures of the server."""
+        return self.planner.backoff.since is not None
+
     def hungry(self) -> None:
         """Claim a share of the windows that others use too."""
         if self.member is not None:

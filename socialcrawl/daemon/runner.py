@@ -200,8 +200,8 @@ class Runner:
             self._put_down()
         self.due = after.due
         self._began = self._began if after.same else None
-        if self._campaign is not None and after.state != WAITING:
-            self._campaign.idle()
+        if self._campaign is not None and (after.state != WAITING or self._campaign.failing):
+            self._campaign.idle()  # whoever does not wait for the window leaves it to the others
         self._become(after.state, after.why)
 
     def _first(self, last: float | None = None) -> Next:

@@ -122,7 +122,8 @@ class Daemon:
     def standings(self) -> list[Standing]:
         """How all campaigns stand, in order of their files."""
         now = self.house.time.now()
-        found = {**self.faults, **{file: self._shown(runner, now) for file, runner in self.runners.items()}}
+        runners = list(self.runners.items())  # at once: other threads ask as well
+        found = {**dict(self.faults), **{file: self._shown(runner, now) for file, runner in runners}}
         return [found[file] for file in sorted(found)]
 
     def look(self) -> None:
