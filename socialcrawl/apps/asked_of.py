@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from socialcrawl.apps.check import campaign_files
 from socialcrawl.apps.query import database as chosen
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError
@@ -47,19 +48,15 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
     if not files:
         return Addressed({chosen(database, changed=True): list(names)})
     found, broken = dict[Where, list[str]](), list[tuple[Path, str]]()
-    for path in files:
-        inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
-        if not inside:
-            raise SettingsError(f"There is no campaign file (*.toml) in {path}: `socialcrawl init` writes one.")
-        for file in inside:
-            try:
-                settings = read(file)
-            except SettingsError as error:
-                if not path.is_dir():
-                    raise
-                broken.append((file, str(error)))
-                continue
-            found.setdefault(settings.database, []).append(settings.name)
+    for file in campaign_files(files):
+        try:
+            settings = read(file)
+        except SettingsError as error:
+            if file in files:
+                raise
+            broken.append((file, str(error)))
+            continue
+        found.setdefault(settings.database, []).append(settings.name)
     if not found:
         raise SettingsError("\n".join(["None of these campaign files can be read:", *(why for _, why in broken)]))
     return Addressed(found, broken)

@@ -27,7 +27,7 @@ def check(given: Sequence[Path], console: Console) -> int:
     Raises:
         SettingsError: there is nothing to look at.
     """
-    files = list(_files(given))
+    files = list(campaign_files(given))
     code = DONE
     names: dict[tuple[str, str], Path] = {}
     for file in files:
@@ -48,7 +48,12 @@ def schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "title": "A campaign of socialcrawl"}
 
 
-def _files(given: Sequence[Path]) -> Iterator[Path]:
+def campaign_files(given: Sequence[Path]) -> Iterator[Path]:
+    """The files that are given, and those in the folders that are.
+
+    Raises:
+        SettingsError: there is none in a folder.
+    """
     for path in given:
         inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
         if not inside:

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -313,12 +313,7 @@ class Daemon:
         """How a campaign stands; stalled, if it should have moved."""
         standing = runner.standing()
         why = stalled(standing, runner.eyes.flying(), now, self.stall)
-        if why is None:
-            return standing
-        return Standing(
-            standing.file, standing.campaign, STALLED, why, standing.since, standing.until, standing.moved,
-            standing.figures,
-        )  # fmt: skip
+        return standing if why is None else replace(standing, state=STALLED, why=why)
 
     def _notice(self, standing: Standing) -> None:
         before = self._stood.get(standing.file)

@@ -4,19 +4,16 @@ The right to run a campaign is `lease.Lease`, which ends with its process. The r
 goes, for other terminals and daemons. Whose holder was not heard of for EXPIRY seconds counts as let go.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
-from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.model import iso, unix
-from socialcrawl.store.address import of
 from socialcrawl.store.database import unlocked
 from socialcrawl.store.tables import campaign, daemon, lease
-from socialcrawl.store.trouble import told
+from socialcrawl.store.trouble import in_words
 
 EXPIRY = 30.0  # seconds after which a daemon that was not heard of counts as gone
 
@@ -74,7 +71,7 @@ class Living:
 
 def enrolled(connection: Connection, name: str, host: str, pid: int, now: float) -> None:
     """A row for a daemon that begins, once."""
-    with _told(connection), connection.begin():
+    with in_words(connection), connection.begin():
         if connection.execute(select(daemon.c.id).where(daemon.c.id == name)).first() is None:
             values = {"id": name, "host": host, "pid": pid, "began_at": iso(now), "beat_at": iso(now)}
             connection.execute(insert(daemon).values(values))
@@ -82,7 +79,7 @@ def enrolled(connection: Connection, name: str, host: str, pid: int, now: float)
 
 def beaten(connection: Connection, name: str, standings: Iterable[Told], now: float) -> None:
     """The sign of life of a daemon, and how its campaigns stand; one transaction. Campaigns not begun have no row."""
-    with _told(connection), connection.begin():
+    with in_words(connection), connection.begin():
         connection.execute(update(daemon).where(daemon.c.id == name).values(beat_at=iso(now)))
         numbers = {row.name: row.id for row in connection.execute(select(campaign.c.id, campaign.c.name))}
         rows = {row.campaign: row for row in connection.execute(select(lease))}
@@ -93,7 +90,7 @@ def beaten(connection: Connection, name: str, standings: Iterable[Told], now: fl
 
 def left(connection: Connection, name: str, now: float) -> None:
     """The end of a daemon: it has let go of everything."""
-    with _told(connection), connection.begin():
+    with in_words(connection), connection.begin():
         connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=iso(now)))
         mine = (lease.c.daemon == name) & lease.c.released_at.is_(None)
         connection.execute(update(lease).where(mine).values(released_at=iso(now)))
@@ -101,7 +98,7 @@ def left(connection: Connection, name: str, now: float) -> None:
 
 def asked(connection: Connection, name: str) -> bool:
     """Whether somebody asked a daemon to stop."""
-    with _told(connection), unlocked(connection):
+    with in_words(connection), unlocked(connection):
         return connection.execute(select(daemon.c.stop_at).where(daemon.c.id == name)).scalar() is not None
 
 
@@ -117,7 +114,7 @@ def resume(connection: Connection, names: Sequence[str]) -> list[str]:
 
 def ask_to_stop(connection: Connection, now: float) -> list[Living]:
     """The daemons that run campaigns of this database, which are now asked to stop."""
-    with _told(connection), connection.begin():
+    with in_words(connection), connection.begin():
         found = _living(connection, now)
         mine = daemon.c.id.in_([one.id for one in found])
         connection.execute(update(daemon).where(mine, daemon.c.stop_at.is_(None)).values(stop_at=iso(now)))
@@ -126,7 +123,7 @@ def ask_to_stop(connection: Connection, now: float) -> list[Living]:
 
 def living(connection: Connection, now: float) -> list[Living]:
     """The daemons of this database that have not left and were heard of a short while ago."""
-    with _told(connection), unlocked(connection):
+    with in_words(connection), unlocked(connection):
         return _living(connection, now)
 
 
@@ -135,7 +132,7 @@ def held(connection: Connection) -> list[Held]:
     joined = select(campaign.c.name, campaign.c.paused_at, lease, daemon.c.host, daemon.c.pid).select_from(
         campaign.outerjoin(lease, lease.c.campaign == campaign.c.id).outerjoin(daemon, daemon.c.id == lease.c.daemon)
     )
-    with _told(connection), unlocked(connection):
+    with in_words(connection), unlocked(connection):
         rows = connection.execute(joined.order_by(campaign.c.id)).all()
     found = []
     for row in rows:
@@ -146,15 +143,6 @@ def held(connection: Connection) -> list[Held]:
         who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
         found.append(Held(row.name, paused, *who, until, moved, beat, released))
     return found
-
-
-@contextmanager
-def _told(connection: Connection) -> Iterator[None]:
-    """Errors of the database in words."""
-    try:
-        yield
-    except DBAPIError as error:
-        raise told(error, of(connection)) from error
 
 
 def _living(connection: Connection, now: float) -> list[Living]:
@@ -189,7 +177,7 @@ def _write(connection: Connection, number: int, row: Any, one: Told, mine: tuple
 def _set_paused(connection: Connection, names: Sequence[str], at: str | None) -> list[str]:
     to_do = campaign.c.paused_at.is_(None) if at else campaign.c.paused_at.is_not(None)
     which = campaign.c.name.in_(list(names)) & to_do
-    with _told(connection), connection.begin():
+    with in_words(connection), connection.begin():
         found = connection.execute(select(campaign.c.name).where(which).order_by(campaign.c.id)).scalars().all()
         connection.execute(update(campaign).where(which).values(paused_at=at))
     return list(found)

@@ -1,29 +1,24 @@
 """The refresh rate that was chosen for a campaign, and what it is chosen by: how long answers took."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from sqlalchemy import Connection, select, update
-from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.model import USEFUL, unix
-from socialcrawl.store.address import of
 from socialcrawl.store.tables import campaign, request
-from socialcrawl.store.trouble import told
+from socialcrawl.store.trouble import in_words
 
 LATEST = 200  # answers that are looked at
 
 
 def refresh_rate(connection: Connection, number: int) -> int | None:
     """The refresh rate that was chosen for the campaign with that id; None: none was yet."""
-    with _told(connection):
+    with in_words(connection), connection.begin():
         found = connection.execute(select(campaign.c.refresh_rate).where(campaign.c.id == number)).scalar_one()
     return None if found is None else int(found)
 
 
 def keep_refresh_rate(connection: Connection, number: int, rate: int) -> None:
     """Remember the refresh rate that was chosen."""
-    with _told(connection):
+    with in_words(connection), connection.begin():
         connection.execute(update(campaign).where(campaign.c.id == number).values(refresh_rate=rate))
 
 
@@ -32,15 +27,6 @@ def latencies(connection: Connection, number: int) -> list[float]:
     sent = select(request.c.sent_at, request.c.arrived_at).where(
         request.c.campaign == number, request.c.kind.in_([kind for kind in USEFUL if kind != "held"])
     )
-    with _told(connection):
+    with in_words(connection), connection.begin():
         rows = connection.execute(sent.order_by(request.c.id.desc()).limit(LATEST)).all()
     return [max(0.0, unix(arrived) - unix(left)) for left, arrived in reversed(rows)]
-
-
-@contextmanager
-def _told(connection: Connection) -> Iterator[None]:
-    try:
-        with connection.begin():
-            yield
-    except DBAPIError as error:
-        raise told(error, of(connection)) from error

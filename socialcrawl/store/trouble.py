@@ -1,11 +1,14 @@
 """The errors of a database in words that say what to do. No password is in them."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.store.address import Where
+from socialcrawl.store.address import Where, of
 
 SAFE = "everything that was stored is safe"
 
@@ -19,6 +22,19 @@ def told(error: DBAPIError | sqlite3.DatabaseError, where: Where | str) -> Store
         kind = "operational error" if isinstance(error, OperationalError) else "error"
         words = f"The database {where} reports an {kind}: {_brief(cause)}. {SAFE.capitalize()}."
     return StoreError(words)
+
+
+@contextmanager
+def in_words(connection: Connection) -> Iterator[None]:
+    """A block whose errors of the database say what to do.
+
+    Raises:
+        StoreError: in place of the driver's error.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        raise told(error, of(connection)) from error
 
 
 def _file(text: str, cause: object, path: Where | str) -> str | None:
