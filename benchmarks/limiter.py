@@ -25,7 +25,7 @@ def measure() -> list[Figure]:
         if full.lanes.first(request.endpoint, now)[0] > now or now > 1_000_060.0:
             break
         _decide(full, request, now)
-    for lane in [lane for name in _names() for lane in full.lanes.of(name)[:-1]]:
+    for lane in [lane for name in _names() for lane in full.lanes.of(name)[:-1] if isinstance(lane, Lane)]:
         _use_up(lane, 1_000_100.0)
     worst, worst_high = _decided(full, _steady(1_000_101.0, gap=0.3))
     return [

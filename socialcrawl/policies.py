@@ -1,15 +1,16 @@
 """Policy tables, those in `config/` and a campaign's own: TOML data, checked, as the value that planners work with."""
 
 import tomllib
+from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.limits.policy import Endpoint, Policy, Pool, Rule
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.resources import folder
 
@@ -40,11 +41,18 @@ class RuleTable(Table):
     kind: Literal["fixed", "aligned", "sliding"] = "fixed"
 
 
-class EndpointTable(Table):
-    """The rules, page size, kind of resource and fee of an endpoint."""
+class PoolTable(Table):
+    """The rules that several endpoints of a server share, for tokens of apps, of users, and for nobody's."""
 
     app: list[RuleTable] = []
     user: list[RuleTable] = []
+    public: list[RuleTable] = []
+
+
+class EndpointTable(PoolTable):
+    """The pools, rules, page size, kind of resource and fee of an endpoint."""
+
+    pools: list[str] = []
     page: Annotated[int, Field(ge=1)] = 1
     returns: str = "post"
     fee: Price = 0.0
@@ -60,7 +68,18 @@ class PolicyTable(Table):
     once_a_day: bool = False
     cap: Annotated[int, Field(ge=1)] | None = None
     prices: dict[str, Price] = {}
+    pools: dict[str, PoolTable] = {}
     endpoints: dict[str, EndpointTable]
+
+    @model_validator(mode="after")
+    def _pooled(self) -> "PolicyTable":
+        for name, endpoint in self.endpoints.items():
+            wrong = next((one for one in endpoint.pools if one not in self.pools), None)
+            if wrong is not None:
+                raise ValueError(f'[endpoints."{name}"] names a pool that is not there: add [pools.{wrong}]')
+            if len({*endpoint.pools}) < len(endpoint.pools):
+                raise ValueError(f'[endpoints."{name}"] names a pool twice')
+        return self
 
 
 @cache
@@ -81,14 +100,20 @@ def policy_in(path: Path) -> Policy:
         raise SettingsError(f"The policy {path} cannot be read ({error}): copy one from the config folder.") from error
     except ValidationError as error:
         wrong = error.errors()[0]
-        raise SettingsError(
-            f"The policy {path}: {'.'.join(map(str, wrong['loc']))}: {wrong['msg'].lower()}."
-        ) from error
-    endpoints = {name: _endpoint(given) for name, given in table.endpoints.items()}
-    whole = table.model_dump(exclude={"endpoints", "as_of"})
+        place = "".join(f"{part}." for part in wrong["loc"]).removesuffix(".")
+        said = str(wrong["ctx"]["error"]) if wrong["type"] == "value_error" and not place else wrong["msg"].lower()
+        raise SettingsError(f"The policy {path}: {place}{': ' if place else ''}{said}.") from error
+    pools = {name: Pool(name, **_rules(given)) for name, given in table.pools.items()}
+    endpoints = {name: _endpoint(given, pools) for name, given in table.endpoints.items()}
+    whole = table.model_dump(exclude={"pools", "endpoints", "as_of"})
     return Policy(endpoints=endpoints, as_of=table.as_of.isoformat(), **whole)
 
 
-def _endpoint(given: EndpointTable) -> Endpoint:
-    app, user = (tuple(Rule(rule.k, rule.d, rule.kind) for rule in rules) for rules in (given.app, given.user))
-    return Endpoint(app, user, given.page, given.returns, given.fee)
+def _endpoint(given: EndpointTable, pools: Mapping[str, Pool]) -> Endpoint:
+    rules, its = _rules(given), tuple(pools[name] for name in given.pools)
+    return Endpoint(page=given.page, returns=given.returns, fee=given.fee, pools=its, **rules)
+
+
+def _rules(given: PoolTable) -> dict[str, tuple[Rule, ...]]:
+    kinds = (("app", given.app), ("user", given.user), ("public", given.public))
+    return {kind: tuple(Rule(rule.k, rule.d, rule.kind) for rule in rules) for kind, rules in kinds}

@@ -45,7 +45,7 @@ class World(Events):
         }
         self.policy = Policy("x", "", "2026", ends)
         self.referees, self.daily, self.log, self.paused = {}, {}, {}, {}
-        for (name, kind), endpoint in product(self.credentials, self.names):
+        for (name, kind, _), endpoint in product(self.credentials, self.names):
             rules, lane = ends[endpoint].rules(kind), (name, endpoint)
             self.referees[lane] = [self.referee(rule) for rule in rules]
             daily = case["endpoints"][self.names.index(endpoint)][2]
@@ -78,7 +78,7 @@ class World(Events):
 
     def send(self, n, wish):
         request = Request((n, 0), self.names[wish["endpoint"] % len(self.names)], {})
-        if not any(self.policy.endpoints[request.endpoint].rules(kind) for _, kind in self.credentials):
+        if not any(self.policy.endpoints[request.endpoint].rules(kind) for _, kind, _ in self.credentials):
             assert isinstance(self.planner.take(request, self.now), Stop)
             return
         while True:
@@ -151,7 +151,7 @@ class World(Events):
     def check_blocked(self, endpoint):
         if self.case["strict"]:
             return
-        for name, kind in self.credentials:
+        for name, kind, _ in self.credentials:
             lane = name, endpoint
             rules = [(rule.k, rule.d) for rule in self.policy.endpoints[endpoint].rules(kind)]
             if not rules or self.now <= self.paused[lane]:

@@ -11,7 +11,7 @@ from heapq import merge
 from math import inf
 from typing import NamedTuple
 
-from socialcrawl.limits.lane import Lane
+from socialcrawl.limits.lane import Lane, Some
 from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Rule
 from socialcrawl.limits.received import LAG
@@ -22,55 +22,63 @@ from socialcrawl.model import USEFUL, Reply
 class Step(NamedTuple):
     """Something that was done in a lane at `at` about the request that left at `sent`.
 
-    `landed` is by when that was received, where the step tells; `act` does the same to another lane.
+    `landed` is by when that was received, where the step tells; `act` does the same to another lane; `some` are the
+    windows that count the request.
     """
 
     at: float
     sent: float
     landed: float | None
     act: Callable[[Lane], None]
+    some: Some = None
 
 
 class TapedLane(Lane):
     """A lane with a tape of what was done in it; None: nobody needs it any more."""
 
-    def __init__(self, credential: str, endpoint: str, rules: Sequence[Rule], offset: Offset) -> None:
-        super().__init__(credential, endpoint, rules, offset)
+    def __init__(
+        self, credential: str, endpoint: str, rules: Sequence[Rule], offset: Offset, heads: tuple[int, ...] = (0,)
+    ) -> None:
+        super().__init__(credential, endpoint, rules, offset, heads)
         self.tape: list[Step] | None = []
 
-    def take(self, now: float) -> None:
-        """Count a request that leaves at `now` in every window."""
-        self._note(now, now, None, lambda lane: Lane.take(lane, now))
-        super().take(now)
+    def take(self, now: float, some: Some = None) -> None:
+        """Count a request that leaves at `now` in every window, or in some."""
+        self._note(now, now, None, lambda lane: Lane.take(lane, now, some), some)
+        super().take(now, some)
 
-    def learn(self, sent: float, reply: Reply) -> None:
+    def learn(self, sent: float, reply: Reply, some: Some = None, place: int | None = 0) -> None:
         """Take in the reply to the request that left at `sent`."""
         if self.tape is not None:
             slim = replace(reply, rows=None, received=None)
-            self._note(reply.at, sent, reply.at, lambda lane: Lane.learn(lane, sent, slim))
-        super().learn(sent, reply)
+            self._note(reply.at, sent, reply.at, lambda lane: Lane.learn(lane, sent, slim, some, place), some)
+        super().learn(sent, reply, some, place)
 
-    def close(self, until: float, *, over: bool = False, daily: bool = False) -> None:
+    def close(self, until: float, *, over: bool = False, daily: bool = False, place: int = 0) -> None:
         """Send nothing before `until`, see `Lane.close`."""
         at, sent = (self.tape[-1].at, self.tape[-1].sent) if self.tape else (-inf, -inf)
-        self._note(at, sent, None, lambda lane: Lane.close(lane, until, over=over, daily=daily))
-        super().close(until, over=over, daily=daily)
+        self._note(at, sent, None, lambda lane: Lane.close(lane, until, over=over, daily=daily, place=place), None)
+        super().close(until, over=over, daily=daily, place=place)
 
-    def abandon(self, sent: float) -> None:
+    def abandon(self, sent: float, some: Some = None) -> None:
         """Note that nobody waits for the reply to the request that left at `sent`."""
-        self._note(sent + LAG, sent, sent + LAG, lambda lane: Lane.abandon(lane, sent))
-        super().abandon(sent)
+        self._note(sent + LAG, sent, sent + LAG, lambda lane: Lane.abandon(lane, sent, some), some)
+        super().abandon(sent, some)
 
-    def _note(self, at: float, sent: float, landed: float | None, act: Callable[[Lane], None]) -> None:
+    def _note(self, at: float, sent: float, landed: float | None, act: Callable[[Lane], None], some: Some) -> None:
         if self.tape is not None:
-            self.tape.append(Step(at, sent, landed, act))
+            self.tape.append(Step(at, sent, landed, act, some))
 
 
 class TapedOffset(Offset):
-    """The server's clock, with a tape of the dates that were heard; None: nobody needs it any more."""
+    """The server's clock, with a tape of the dates that were heard; None: nobody needs it any more.
+
+    `hosts` are the clocks of other servers that are asked with the same token, or none, by their names.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.hosts: dict[str, TapedOffset] = {}
         self.tape: list[tuple[float, float, float]] | None = []  # when a reply came, when its request left, its date
 
     def learn(self, sent: float, at: float, date: float | None) -> None:
@@ -99,18 +107,25 @@ class TapedOffset(Offset):
         """Note that our clock was set, `delta` seconds ahead."""
         super().shift(delta)
         self.tape = None
+        for clock in self.hosts.values():
+            clock.shift(delta)
 
 
 class JoinedLane(TapedLane):
-    """The windows of one token on one endpoint, and the shares that campaigns have in them."""
+    """The windows of one token on one endpoint (or several), and the shares that campaigns have in them."""
 
-    def __init__(self, mark: str, endpoint: str, rules: Sequence[Rule], offset: Offset) -> None:
-        super().__init__(mark, endpoint, rules, offset)
-        self.shares = Shares()
+    def __init__(
+        self, mark: str, endpoint: str, rules: Sequence[Rule], offset: Offset, heads: tuple[int, ...] = (0,)
+    ) -> None:
+        super().__init__(mark, endpoint, rules, offset, heads)
+        self.members: dict[str, Claimant] = {}
+        self.shares = {place: Shares(self.members) for place in heads}  # by the place of the window
         self.known: dict[str, float] = {}  # by campaign, when the latest request left that is counted
 
     def adopt(self, campaign: str, past: TapedLane) -> None:
         """Count what the ledger of a campaign tells and was not counted yet; nothing in flight is forgotten."""
+        for endpoint, until in past.gates.items():
+            self.rest(until, endpoint)
         known = self.known.get(campaign)
         steps = [step for step in past.tape or () if known is None or step.sent > known]
         if steps:
@@ -134,19 +149,23 @@ class JoinedLane(TapedLane):
 
     def succeed(self, old: "JoinedLane") -> None:
         """Take over what counts in a lane of other rules that nobody uses any more."""
+        alike = len(old.heads) > 1 and len(old.windows) == len(self.windows)
         longest = max(old.windows, key=lambda one: one.d)
-        count = longest.received
-        for one in self.windows:
+        for place, one in enumerate(self.windows):
             one.close(max(other.closed_until for other in old.windows))
-            for at, many, left in zip(count.times, count.counts, count.lefts, strict=True):
-                one.received.add(at, many, left)
+            for other in [old.windows[place]] if alike else [longest] if len(old.heads) == 1 else old.windows:
+                count = other.received
+                for at, many, left in zip(count.times, count.counts, count.lefts, strict=True):
+                    one.received.add(at, many, left)
+        self.gates.update(old.gates)
         self.known, self.tape = dict(old.known), None
         self.probe()
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
         super().shift(delta)
-        self.shares.shift(delta)
+        for shares in self.shares.values():
+            shares.shift(delta)
         self.tape = None
 
     def _live_through(self, steps: list[Step]) -> None:
@@ -156,10 +175,14 @@ class JoinedLane(TapedLane):
         self.tape = steps
 
     def _insert(self, steps: list[Step]) -> None:
-        landed = [(step.sent, step.landed) for step in steps if step.landed is not None]
-        latest = max((at for _, at in landed), default=-inf)
-        for one in self.windows:
-            since = max(latest, *one.received.times[-1:]) - one.d if landed else inf
+        for place, one in enumerate(self.windows):
+            landed = [
+                (step.sent, step.landed)
+                for step in steps
+                if step.landed is not None and (step.some is None or place in step.some or place >= len(self.rules))
+            ]
+            latest = max((at for _, at in landed), default=-inf)
+            since = max((latest, *one.received.times[-1:])) - one.d if landed else inf
             fresh = [(sent, at) for sent, at in landed if at > since]
             for sent, at in fresh:
                 one.insert(sent, at)
@@ -172,51 +195,53 @@ class Part(Lane):
 
     def __init__(self, credential: str, campaign: str, whole: JoinedLane, member: Claimant) -> None:
         self.credential, self.campaign, self.whole = credential, campaign, whole
-        self.endpoint, self.offset, self.aligned = whole.endpoint, whole.offset, whole.aligned
-        self.rules, self.windows, self.daily = whole.rules, whole.windows, whole.daily
+        self.endpoint, self.offset, self.aligned, self.heads = whole.endpoint, whole.offset, whole.aligned, whole.heads
+        self.rules, self.windows, self.daily, self.gates = whole.rules, whole.windows, whole.daily, whole.gates
         self.shut = -inf  # others may open it at any time
-        self.flying: list[float] = []  # when each request of this campaign that is in flight left
-        whole.shares.members[campaign] = member
+        self.flying: list[tuple[float, Some]] = []  # when each request of this campaign that is in flight left
+        whole.members[campaign] = member
 
-    def when(self, now: float) -> float:
+    def when(self, now: float, some: Some = None) -> float:
         """The earliest instant at which a request of the campaign may leave; `now` if at once."""
-        when = self.whole.when(now)
-        return when if when > now else self.whole.shares.until(self.campaign, self.main, now)[0]
+        when = self.whole.when(now, some)
+        return when if when > now else self._until(now, some)
 
-    def free(self, now: float) -> bool:
+    def free(self, now: float, some: Some = None) -> bool:
         """Whether a request of the campaign may leave at `now`, which it wants."""
-        self.whole.shares.ask(self.campaign, now)
-        return self.whole.free(now) and self.whole.shares.until(self.campaign, self.main, now)[0] <= now
+        for place in self._heads(some):
+            self.whole.shares[place].ask(self.campaign, now)
+        return self.whole.free(now, some) and self._until(now, some) <= now
 
-    def take(self, now: float) -> None:
+    def take(self, now: float, some: Some = None) -> None:
         """Count a request of the campaign that leaves at `now`."""
-        self.whole.shares.take(self.campaign, self.main, now)
+        for place in self._heads(some):
+            self.whole.shares[place].take(self.campaign, self.windows[place], now)
         self.whole.known[self.campaign] = max(now, self.whole.known.get(self.campaign, now))
-        self.whole.take(now)
-        self.flying.append(now)
+        self.whole.take(now, some)
+        self.flying.append((now, some))
 
-    def learn(self, sent: float, reply: Reply) -> None:
+    def learn(self, sent: float, reply: Reply, some: Some = None, place: int | None = 0) -> None:
         """Take in the reply to the request of the campaign that left at `sent`."""
-        if sent in self.flying:
-            self.flying.remove(sent)
-        self.whole.learn(sent, reply)
+        if (sent, some) in self.flying:
+            self.flying.remove((sent, some))
+        self.whole.learn(sent, reply, some, place)
         if reply.kind in USEFUL or reply.limits:
             self.whole.heard()
 
-    def close(self, until: float, *, over: bool = False, daily: bool = False) -> None:
+    def close(self, until: float, *, over: bool = False, daily: bool = False, place: int = 0) -> None:
         """Send nothing before `until`, whichever campaign it is."""
-        self.whole.close(until, over=over, daily=daily)
+        self.whole.close(until, over=over, daily=daily, place=place)
 
-    def abandon(self, sent: float) -> None:
+    def abandon(self, sent: float, some: Some = None) -> None:
         """Note that nobody waits for the reply to the request of the campaign that left at `sent`."""
-        if sent in self.flying:
-            self.flying.remove(sent)
-            self.whole.abandon(sent)
+        if (sent, some) in self.flying:
+            self.flying.remove((sent, some))
+            self.whole.abandon(sent, some)
 
     def sound(self) -> None:
         """Forget what the campaign had in flight: the next request finds out."""
-        for sent in tuple(self.flying):
-            self.abandon(sent)
+        for sent, some in tuple(self.flying):
+            self.abandon(sent, some)
         self.probe()
 
     def probe(self) -> None:
@@ -230,12 +255,27 @@ class Part(Lane):
         """Let go of the lane."""
         if self.flying:
             self.sound()
-        self.whole.shares.leave(self.campaign)
+        self.whole.members.pop(self.campaign, None)
+        for shares in self.whole.shares.values():
+            shares.leave(self.campaign)
 
-    def why(self, now: float) -> str:
+    def release(self) -> set[str]:
+        """The campaigns that need not wait for their share any more, as this one claims nothing now."""
+        return {name for shares in self.whole.shares.values() for name in shares.release(self.campaign)}
+
+    def why(self, now: float, some: Some = None) -> str:
         """What a request of the campaign that may not leave at `now` waits for."""
-        if self.whole.when(now) > now:
-            return super().why(now)
-        kept = self.whole.shares.until(self.campaign, self.main, now)[1]
+        if self.whole.when(now, some) > now:
+            return super().why(now, some)
+        shares, windows = self.whole.shares, self.windows
+        kept = max(shares[place].until(self.campaign, windows[place], now) for place in self._heads(some))[1]
         others = "1 request is" if kept == 1 else f"{kept:,} requests are"
         return f"its share of the window is used; {others} kept for other campaigns"
+
+    def _heads(self, some: Some) -> tuple[int, ...]:
+        """The places of the windows that campaigns share by weight, of those that count a request."""
+        return self.heads if some is None else tuple(place for place in some if place in self.heads)
+
+    def _until(self, now: float, some: Some) -> float:
+        shares = self.whole.shares
+        return max(shares[place].until(self.campaign, self.windows[place], now)[0] for place in self._heads(some))

@@ -1,14 +1,21 @@
 """A lane: all windows of one credential on one endpoint, which hold at once. Pure: time is passed in."""
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
 from math import inf
+from operator import or_
 
 from socialcrawl.limits.counted import AlignedWindow, SlidingWindow
 from socialcrawl.limits.fixed import FixedWindow
 from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Rule
+from socialcrawl.limits.received import LAG
 from socialcrawl.limits.window import DAY, Window, longest
 from socialcrawl.model import USEFUL, Limit, Reply
+
+Some = tuple[int, ...] | None
+"""The places in a lane of the windows that count a request; None: all of them do."""
 
 
 def window(rule: Rule, offset: Offset) -> Window:
@@ -21,17 +28,20 @@ def window(rule: Rule, offset: Offset) -> Window:
 
 
 class Lane:
-    """The windows of one credential on one endpoint.
+    """The windows of one credential on one endpoint, or on several that have windows in common (see `Strand`).
 
-    The first of them is the one that rate-limit headers speak of. A window of 24 hours that only the headers know of
-    begins to count when they first tell.
+    The first of them is the one that rate-limit headers speak of; of several endpoints, one of the `heads`. A window of
+    24 hours that only the headers know of begins to count when they first tell.
     """
 
-    def __init__(self, credential: str, endpoint: str, rules: Sequence[Rule], offset: Offset) -> None:
-        self.credential, self.endpoint, self.offset = credential, endpoint, offset
+    def __init__(
+        self, credential: str, endpoint: str, rules: Sequence[Rule], offset: Offset, heads: tuple[int, ...] = (0,)
+    ) -> None:
+        self.credential, self.endpoint, self.offset, self.heads = credential, endpoint, offset, heads
         self.aligned = any(rule.kind == "aligned" for rule in rules)
         self.rules = tuple(rules)
         self.windows: list[Window] = []
+        self.gates: dict[str, float] = {}  # endpoints of several that rest, and until when
         self.clear()
 
     @property
@@ -43,18 +53,28 @@ class Lane:
         """Begin with windows of which nothing is known."""
         self.shut = -inf  # before that instant no request can leave, whatever else happens elsewhere
         self.windows[:] = [window(rule, self.offset) for rule in self.rules]
-        self.daily = next((one for one in self.windows[1:] if one.d == DAY), None)
+        self.daily = day(self.windows)
 
-    def when(self, now: float) -> float:
+    def those(self, some: Some) -> list[Window]:
+        """The windows at some places; one of which only headers know is always among them."""
+        return (
+            self.windows
+            if some is None
+            else [*(self.windows[place] for place in some), *self.windows[len(self.rules) :]]
+        )
+
+    def when(self, now: float, some: Some = None) -> float:
         """The earliest instant at which all windows let a request leave; `now` if at once. Changes nothing."""
         latest = now
-        for one in self.windows:
+        for one in self.windows if some is None else self.those(some):
             when = one.when(now)
             latest = max(latest, when)
         return latest
 
-    def free(self, now: float) -> bool:
+    def free(self, now: float, some: Some = None) -> bool:
         """Whether all windows let a request leave at `now`."""
+        if some is not None:
+            return self.when(now, some) <= now
         if now < self.shut:
             return False
         for one in self.windows:
@@ -65,39 +85,44 @@ class Lane:
                 return False
         return True
 
-    def take(self, now: float) -> None:
-        """Count a request that leaves at `now` in every window."""
+    def take(self, now: float, some: Some = None) -> None:
+        """Count a request that leaves at `now` in every window, or in some."""
         self.shut = -inf
-        for one in self.windows:
+        for one in self.windows if some is None else self.those(some):
             one.take(now)
 
-    def learn(self, sent: float, reply: Reply) -> None:
-        """Take in the reply to the request that left at `sent`."""
+    def learn(self, sent: float, reply: Reply, some: Some = None, place: int | None = 0) -> None:
+        """Take in the reply to the request that left at `sent`; its headers speak of the window at `place`, if any."""
         self.shut = -inf
         said = smallest(reply.limits, daily=False), _believable(smallest(reply.limits, daily=True), reply.date)
-        main, daily = self.windows[0], self.daily
+        windows = self.windows if some is None else self.those(some)
+        main, daily = None if place is None else self.windows[place], self.daily if some is None else day(windows)
         if said[1] is not None and daily is None:
-            self.daily = daily = FixedWindow(said[1].most, DAY, table=inf)
-            self.windows.append(daily)
-            for other in main.received.flying:
-                daily.take(other)
-            daily.alone = sent  # its headers are all that is known
-        for one in self.windows:
+            daily = self._begun(said[1], sent, some)
+            windows = self.those(some)
+        for one in windows:
             limit = said[1] if one is daily else said[0] if one is main else None
             one.learn(limit, reply.date, reply.at, sent=sent, counted=reply.kind in USEFUL)
 
-    def close(self, until: float, *, over: bool = False, daily: bool = False) -> None:
-        """Send nothing before `until`; `over`: the server said that the main (or the daily) window ends then."""
+    def close(self, until: float, *, over: bool = False, daily: bool = False, place: int = 0) -> None:
+        """Send nothing before `until`; `over`: the server said that the window at `place` (or the day's) ends then."""
         self.shut = -inf
         if daily and self.daily is not None:
             self.daily.close(until, over=over)
         else:
-            self.main.close(until, over=over and not daily)
+            self.windows[place].close(until, over=over and not daily)
 
-    def abandon(self, sent: float) -> None:
+    def rest(self, until: float, endpoint: str = "") -> None:
+        """Send nothing before `until`, as the server is in trouble; nothing to one endpoint, if it is named."""
+        if endpoint:
+            self.gates[endpoint] = max(until, self.gates.get(endpoint, -inf))
+        else:
+            self.close(until)
+
+    def abandon(self, sent: float, some: Some = None) -> None:
         """Note that nobody waits for the reply to the request that left at `sent`."""
         self.shut = -inf
-        for one in self.windows:
+        for one in self.those(some):
             if sent in one.received.flying:
                 one.received.abandon(sent)
 
@@ -122,24 +147,56 @@ class Lane:
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
         self.shut += delta
+        for endpoint in self.gates:
+            self.gates[endpoint] += delta
         for one in self.windows:
             one.shift(delta)
 
-    def room(self, now: float, until: float) -> int:
+    def room(self, now: float, until: float, some: Some = None) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
-        return min(one.room(now, until) for one in self.windows)
+        return min(one.room(now, until) for one in self.those(some))
 
-    def deadline(self, now: float) -> float:
+    def deadline(self, now: float, place: int = 0) -> float:
         """When what is left of the main window is lost: 0 where one could begin now, inf where nothing is ever lost."""
-        main = self.windows[0]
+        main = self.windows[place]
         ends = main.ends(now)
         if ends is None:
             return 0.0 if isinstance(main, FixedWindow) else inf
         return ends
 
-    def why(self, now: float) -> str:
+    def why(self, now: float, some: Some = None) -> str:
         """What a request that may not leave at `now` waits for."""
-        return max(self.windows, key=lambda one: one.when(now)).why(now)
+        return max(self.those(some), key=lambda one: one.when(now)).why(now)
+
+    def quiet(self, now: float) -> bool:
+        """Whether the lane may be let go: a new one would let the same requests leave."""
+        limits = zip(self.windows, self.rules, strict=False)
+        learned = len(self.windows) > len(self.rules) or any(one.k != rule.k for one, rule in limits)
+        past = now - LAG - max(2.0 * max(one.d for one in self.windows), DAY if learned else 0.0)
+        return all(until < past for until in self.gates.values()) and all(
+            not one.received.flying
+            and max(one.closed_until, *one.received.times[-1:], -inf) < past
+            and not (isinstance(one, FixedWindow) and now < one.end)
+            for one in self.windows
+        )
+
+    def _begun(self, limit: Limit, sent: float, some: Some) -> Window:
+        """The window of a day of which only headers know, from now on."""
+        begun = FixedWindow(limit.most, DAY, table=inf)
+        flying = self.windows[0].received.flying
+        if some is not None:  # each request is in flight in every window that counts it
+            flying = sorted(reduce(or_, (Counter(one.received.flying) for one in self.windows)).elements())
+        self.windows.append(begun)
+        self.daily = self.daily or begun
+        for other in flying:
+            begun.take(other)
+        begun.alone = sent  # its headers are all that is known
+        return begun
+
+
+def day(windows: Sequence[Window]) -> Window | None:
+    """The window of a day, of those that are not the main one."""
+    return next((one for one in windows[1:] if one.d == DAY), None)
 
 
 def smallest(limits: Sequence[Limit], *, daily: bool) -> Limit | None:

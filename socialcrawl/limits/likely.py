@@ -9,7 +9,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
 
-from socialcrawl.limits.shape import LOOK_UP, Amount, Done, Left, Shape, bursts, left, pace, price, times
+from socialcrawl.limits.shape import (
+    Amount,
+    Done,
+    Left,
+    Shape,
+    bursts,
+    full,
+    left,
+    looks,
+    pace,
+    pool_bursts,
+    pool_pace,
+    pooled,
+    price,
+    times,
+)
 
 COUNTED, STORED, ASSUMED = "counted", "stored", "assumed"  # what a number rests on
 CAP = "cap"  # what is reached where the platform's cap on posts is
@@ -91,18 +106,18 @@ def likely(
 
 def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:
     """What is left of a campaign, in its order."""
-    roles, page = shape.roles, shape.policy.endpoints[shape.roles.search].page
-    matches = typical.matches or (shape.search_pages * page,) * shape.queries
-    reads = [min(found, shape.search_pages * page) for found in matches[done.queries :]]
+    roles, most = shape.roles, full(shape, shape.roles.search)
+    matches = typical.matches or (shape.search_pages * most,) * shape.queries
+    reads = [min(found, shape.search_pages * most) for found in matches[done.queries :]]
     rest = left(shape, done, now, authors=sum(reads) * typical.authors)
     reads = reads[: rest.queries]
     for posts in reads:
-        asked = max(1, ceil(posts / page))
+        asked = max(1, ceil(posts / most))
         authors = posts * typical.authors if shape.expanded else 0.0
         yield Phase("searches", 1, {roles.search: _amount(shape, roles.search, asked, posts, authors)})
     for name, users in ((roles.by_name, rest.names), (roles.by_id, rest.ids)):
-        if users:
-            yield Phase("look-ups", 1, {name: _amount(shape, name, ceil(users / LOOK_UP), 0, users)})
+        if users and name:
+            yield Phase("look-ups", 1, {name: _amount(shape, name, looks(shape, users), 0, users)})
     yield Phase("seeds", rest.seeds, _account(shape, typical, 0.0), 1)
     yield Phase("steps", rest.steps, _account(shape, typical, typical.named), 1)
 
@@ -110,14 +125,14 @@ def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iter
 def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
     """The mean of asking one account: perhaps a look-up by name, then its pages."""
     roles = shape.roles
-    page = shape.policy.endpoints[roles.timeline].page
     # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
     told = min(named, typical.missing)
     pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
-    posts = pages * min(page, typical.posts_per_page)
+    posts = pages * min(full(shape, roles.timeline), typical.posts_per_page)
     means = {roles.timeline: _amount(shape, roles.timeline, pages + typical.missing - told, posts, 0)}
-    if named:
-        means[roles.by_name] = _amount(shape, roles.by_name, named, 0, named - told)
+    if named and roles.by_name:
+        look = _amount(shape, roles.by_name, named, 0, named - told)
+        means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
     return means
 
 
@@ -146,6 +161,9 @@ class _Course:
         budget = min(bounds, key=lambda name: bounds[name])
         turns = min(phase.turns, max(0.0, bounds[budget]))
         seconds = [self._use(name, mean, turns) for name, mean in phase.means.items()]
+        together = pooled(self.shape, {name: times(turns, mean.requests) for name, mean in phase.means.items()})
+        speeds = ((asked, pool_pace(self.shape, pool)) for pool, asked in together.items())
+        seconds += [asked / speed for asked, speed in speeds if speed]
         self.spent = replace(self.spent, seconds=self.spent.seconds + max(seconds))
         self.nodes += times(turns, phase.nodes)
         return Reached(budget, phase.name, turns) if turns < phase.turns else None
@@ -176,12 +194,19 @@ class _Course:
             "max_time": min(
                 _ratio(rest.seconds - self.waited, requests * self.answer),
                 *(self._in_time(name, mean.requests) for name, mean in means.items()),
+                *self._in_pools({name: mean.requests for name, mean in means.items()}),
             ),
         }
 
     def _in_time(self, endpoint: str, requests: float) -> float:
         used = self.used.get(endpoint, Amount()).requests
         return _ratio(bursts(self.shape, endpoint, self.rest.seconds) - used, requests)
+
+    def _in_pools(self, requests: Mapping[str, float]) -> Iterator[float]:
+        """The turns for which each pool has room in the campaign's time."""
+        used = pooled(self.shape, {name: amount.requests for name, amount in self.used.items()})
+        for pool, each in pooled(self.shape, requests).items():
+            yield _ratio(pool_bursts(self.shape, pool, self.rest.seconds) - used.get(pool, 0.0), each)
 
     def _payable(self, phase: Phase, what: str, amount: float) -> float:
         """The turns that so many posts or mills allow: a request leaves only if its dearest can be paid."""
@@ -191,7 +216,7 @@ class _Course:
 
     def _dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
         """The most posts or mills that one request may bring, and the mean."""
-        known, roles = self.shape.policy.endpoints[endpoint], self.shape.roles
+        known, roles = self.shape.policy.endpoint(endpoint), self.shape.roles
         usual = getattr(mean, what) / mean.requests if mean.requests else 0.0
         if known.returns != "post":
             return usual, usual  # a look-up says how many it asks for

@@ -8,12 +8,12 @@ from threading import RLock
 
 from socialcrawl.limits.budget import Budget, Caps
 from socialcrawl.limits.cycle import Cycle, cycle
-from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.lanes import Lanes
-from socialcrawl.limits.policy import Policy
+from socialcrawl.limits.policy import Policy, host
 from socialcrawl.limits.received import LAG
 from socialcrawl.limits.retry import FEW, LONGEST, Backoff
 from socialcrawl.limits.shared import Membership, SharedLanes
+from socialcrawl.limits.strand import Way
 from socialcrawl.limits.window import DAY, longest
 from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
 from socialcrawl.protocols import Ledger, Summed
@@ -53,6 +53,8 @@ class WindowPlanner:
         self.backoff = backoff or Backoff()
         self.resting: dict[tuple[int, int], float] = {}  # requests that failed, and when they may leave again
         self.odd = 0  # accounts in a row about which the server did not understand the question
+        self.quiet = -inf  # until when no host is asked, as many in a row did not answer
+        self.backoff.place = self.lanes.place
         self._lock = RLock() if shared is None else shared.lock
         if shared is not None:
             shared.enter(self.lanes, self.cycle, self.shift)
@@ -97,7 +99,7 @@ class WindowPlanner:
                 self.shared.count(self.cycle)
         self.backoff.anew()
         self.resting.clear()
-        self.odd = 0
+        self.odd, self.quiet = 0, -inf
 
     def done(self, endpoint: str, count: int, now: float) -> float | None:
         """When `count` more requests to an endpoint will have left; None if never within a year."""
@@ -113,16 +115,21 @@ class WindowPlanner:
             self.lanes.shift(delta)
             self.cycle.shift(delta)
             self.backoff.shift(delta)
+            self.quiet += delta
             self.resting = {key: until + delta for key, until in self.resting.items()}
             self.budget.began = None if self.budget.began is None else self.budget.began + delta
 
     def _take(self, request: Request, now: float) -> Grant | Wait | Stop:
         if now < self.resting.get(request.key, now):
             return Wait(self.resting[request.key], "it failed, and is tried again after a pause")
+        if now < self.quiet and host(request.endpoint):
+            return Wait(self.quiet, "no host answers any more: the network may be down")
         posts = self._posts(request)
         refusal = self.budget.refuses(request, posts) or self.budget.late(now) or self._capped(posts, now)
         if refusal:
             return refusal
+        if self.lanes.crowded:
+            self.lanes.let_go(now)
         when, lane = self.lanes.first(request.endpoint, now)
         if lane is None:
             return self._nobody(request.endpoint)
@@ -137,7 +144,7 @@ class WindowPlanner:
         self.resting.pop(grant.request.key, None)
         if reply.kind in USEFUL:
             self.backoff.good(grant)
-            self.odd = 0
+            self.odd, self.quiet = 0, -inf
             return None
         if reply.kind in ("window", "day"):
             rest = _rest(reply, lane.main.d)
@@ -150,6 +157,10 @@ class WindowPlanner:
             return self._again_later(lane, grant, reply, now)
         if reply.kind == "refused" and self.lanes.set_aside(grant, reply):
             return Wait(now, f"the credential {grant.credential} is set aside: {reply.why}")
+        if reply.kind in ("refused", "invalid") and self.lanes.away(grant):
+            self.backoff.good(grant)  # one host of many does not want to, but it is there
+            self.quiet = -inf
+            return None
         if reply.kind in ("money", "month"):
             until = cycle(reply.at if reply.date is None else reply.date, self.cycle.day)[1]
             return Stop("budget", f"{reply.why}; the next billing cycle begins on {iso(until)[:10]} (UTC)", until)
@@ -169,7 +180,7 @@ class WindowPlanner:
                 reply = answer and replace(answer, at=min(answer.at, now))
             while flying and flying[0][0] <= grant.at:
                 self._land(*heappop(flying)[2:])
-            if grant.request.endpoint not in self.policy.endpoints:  # the policy was another: it was paid all the same
+            if self.policy.known(grant.request.endpoint) is None:  # the policy was another: it was paid all the same
                 self.budget.reserve(grant.request, 0, grant.at)
                 self.budget.settle(grant.request, 0, 0, grant.request.most if reply is None else reply.cost)
                 continue
@@ -189,7 +200,7 @@ class WindowPlanner:
         if (daily := ledger.daily()) is not None and daily > last - 2 * DAY:
             begin = min(begin, last - 2 * DAY)  # windows that only headers know of
         for sums in ledger.before(begin):
-            endpoint = self.policy.endpoints.get(sums.endpoint)
+            endpoint = self.policy.known(sums.endpoint)
             posts = sums.posts + (sums.items if endpoint and endpoint.returns == "post" else 0)
             self.budget.add(sums.requests, posts if endpoint else 0, sums.money, sums.began)
             if endpoint:
@@ -211,7 +222,8 @@ class WindowPlanner:
         return grant
 
     def _posts(self, request: Request) -> int:
-        return request.items if self.policy.endpoints[request.endpoint].returns == "post" else 0
+        endpoint = self.policy.endpoints.get(request.endpoint) or self.policy.endpoint(request.endpoint)
+        return request.items if endpoint.returns == "post" else 0
 
     def _pay(self, grant: Grant, reply: Reply) -> None:
         reserved = self._posts(grant.request)
@@ -230,24 +242,29 @@ class WindowPlanner:
         return Stop("budget", f"{why} {iso(until)[:10]} (UTC)", until)
 
     def _nobody(self, endpoint: str) -> Stop:
-        refused = self.lanes.aside | {name: why for (name, at), why in self.lanes.barred.items() if at == endpoint}
+        place = self.lanes.place(endpoint)
+        refused = self.lanes.aside | {name: why for (name, at), why in self.lanes.barred.items() if at == place}
         why = "; ".join(f"{name}: {why}" for name, why in refused.items())
         return Stop("failed", f"no credential may ask {endpoint} (any more)" + (f": {why}" if why else ""))
 
-    def _again_later(self, lane: Lane, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
+    def _again_later(self, lane: Way, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         pause = self.backoff.failed(grant, reply, now)
         hopeless = self.backoff.hopeless(now)
         if hopeless:
             return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on")
+        if (silence := self.backoff.silence(now)) is not None:
+            self.quiet = max(self.quiet, now + silence)
+            return Wait(self.quiet, reply.why)
         if pause is None:
             return None
         if reply.kind in FAILED and self.backoff.row(grant) < 2:
             self.resting[grant.request.key] = now + pause  # once is chance: others may try
             return Wait(now + pause, reply.why)
-        # A server in trouble is in trouble for everybody; a 429 is about one credential.
-        closed = self.lanes.of(grant.request.endpoint) if reply.kind in FAILED else [lane]
-        for one in closed:
-            one.close(now + pause)
+        if reply.kind in FAILED:  # a server in trouble is in trouble for everybody
+            for one in self.lanes.of(grant.request.endpoint):
+                one.rest(now + pause)
+        else:  # a 429 is about one credential
+            lane.close(now + pause)
         return Wait(now + pause, reply.why)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from socialcrawl.model import MILLS_PER_DOLLAR
 
+ANY = "/*"  # the endpoint that stands for all paths of no other name
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -20,12 +22,27 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Pool:
+    """Windows that count the requests to several endpoints of one server together, by the kind of the token."""
+
+    name: str
+    app: tuple[Rule, ...] = ()
+    user: tuple[Rule, ...] = ()
+    public: tuple[Rule, ...] = ()
+
+    def rules(self, kind: str) -> tuple[Rule, ...]:
+        """The rules for tokens of a kind; public: without a token."""
+        return self.user if kind == "user" else self.public if kind == "public" else self.app
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """The policy of one endpoint.
 
-    `app` and `user` are the rules for tokens of apps and of users, all of which hold at once, the longest-known first
-    (the one that rate-limit headers speak of); without any, such tokens are not let in. `page` is the most resources
-    of kind `returns` that one request brings, `fee` its own price in dollars.
+    `app`, `user` and `public` are the rules for tokens of apps, of users, and for nobody's, all of which hold at once,
+    the longest-known first (the one that rate-limit headers speak of); those of its `pools` come before. Without any,
+    such tokens are not let in. `page` is the most resources of kind `returns` that one request brings, `fee` its own
+    price in dollars.
     """
 
     app: tuple[Rule, ...] = ()
@@ -33,10 +50,17 @@ class Endpoint:
     page: int = 1
     returns: str = "post"
     fee: float = 0.0
+    public: tuple[Rule, ...] = ()
+    pools: tuple[Pool, ...] = ()
+
+    def own(self, kind: str) -> tuple[Rule, ...]:
+        """The rules for tokens of a kind that are of this endpoint alone."""
+        return self.user if kind == "user" else self.public if kind == "public" else self.app
 
     def rules(self, kind: str) -> tuple[Rule, ...]:
-        """The rules for tokens of a kind."""
-        return self.user if kind == "user" else self.app
+        """All rules for tokens of a kind: those of its pools, then its own."""
+        own = self.own(kind)
+        return (*(rule for pool in self.pools for rule in pool.rules(kind)), *own) if self.pools else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +87,52 @@ class Policy:
     once_a_day: bool = False
     cap: int | None = None
 
+    def endpoint(self, name: str) -> Endpoint:
+        """The policy of an endpoint, which may be named with its host; "/*" stands for all paths of no other name.
+
+        Raises:
+            KeyError: there is no such endpoint.
+        """
+        found = self.endpoints.get(name)
+        return self.endpoints[self.key(name)] if found is None else found
+
+    def key(self, name: str) -> str:
+        """The name by which the endpoints know an endpoint, which may be named with its host.
+
+        Raises:
+            KeyError: there is no such endpoint.
+        """
+        if name in self.endpoints:
+            return name
+        path = name[len(host(name)) :]
+        found = path if path in self.endpoints else ANY
+        if found not in self.endpoints or "/" not in path:
+            raise KeyError(name)
+        return found
+
+    def known(self, name: str) -> Endpoint | None:
+        """The policy of an endpoint, None where there is none of that name."""
+        try:
+            return self.endpoint(name)
+        except KeyError:
+            return None
+
     def price(self, resource: str, count: int) -> int:
         """The price of `count` resources, in mills of a cent."""
         return round(self.prices.get(resource, 0.0) * MILLS_PER_DOLLAR) * count
 
     def fee(self, endpoint: str) -> int:
         """The price of a request itself, in mills of a cent."""
-        return round(self.endpoints[endpoint].fee * MILLS_PER_DOLLAR)
+        return round(self.endpoint(endpoint).fee * MILLS_PER_DOLLAR)
 
     def most(self, endpoint: str, items: int) -> int:
         """The dearest price of a request that returns up to `items` resources."""
-        return self.price(self.endpoints[endpoint].returns, items) + self.fee(endpoint)
+        return self.price(self.endpoint(endpoint).returns, items) + self.fee(endpoint)
+
+    @property
+    def billed(self) -> bool:
+        """Whether anything costs money."""
+        return any(self.prices.values()) or any(endpoint.fee for endpoint in self.endpoints.values())
 
     @property
     def tariff(self) -> Tariff | None:
@@ -81,17 +140,28 @@ class Policy:
         return Tariff(self.price("post", 1), self.price("user", 1)) if self.once_a_day else None
 
     def limited(self, k: int | None, d: float | None) -> "Policy":
-        """The same policy where the first rule of every endpoint has `k` requests and `d` seconds, where given."""
+        """The same policy where the first rule of every endpoint, or of its pools, has `k` and `d`, where given."""
         if k is None and d is None:
             return self
         return replace(self, endpoints={name: _limited(endpoint, k, d) for name, endpoint in self.endpoints.items()})
+
+
+def host(endpoint: str) -> str:
+    """The host that an endpoint is named with; empty where it is a path alone."""
+    return endpoint[: max(0, endpoint.find("/"))]
 
 
 def _limited(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
     def limited(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         return (*(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1]), *rules[1:])
 
-    return replace(endpoint, app=limited(endpoint.app), user=limited(endpoint.user))
+    def all_of(of: Pool | Endpoint) -> dict[str, tuple[Rule, ...]]:
+        return {"app": limited(of.app), "user": limited(of.user), "public": limited(of.public)}
+
+    if endpoint.pools:
+        return replace(endpoint, pools=tuple(Pool(pool.name, **all_of(pool)) for pool in endpoint.pools))
+    rules = all_of(endpoint)
+    return replace(endpoint, app=rules["app"], user=rules["user"], public=rules["public"])
 
 
 def steps_in(seconds: float, rule: Rule) -> int:

@@ -6,10 +6,10 @@ never passes the budget.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf
+from math import inf
 
 from socialcrawl.limits.likely import FULL, Reached, Typical, likely
-from socialcrawl.limits.shape import LOOK_UP, Amount, Done, Left, Shape, allowed, bursts, left, pace, price, times
+from socialcrawl.limits.shape import Amount, Done, Left, Shape, allowed, bursts, left, looks, pace, price, times
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,20 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
     # The id of a named account may be known, or become known by a search; then it is looked up by that.
     either = rest.names if shape.queries or done.known else 0
     # Every account after the seeds may be one that is known by its name only.
-    asked = {
-        roles.search: (searches, 0.0, 0.0),
-        roles.by_name: (_hundreds(rest.names) + steps, rest.names, steps),
-        roles.by_id: (_hundreds(rest.ids + either), rest.ids + either, 0.0),
-        roles.timeline: (accounts * shape.pages_per_user, 0.0, 0.0),
-    }
+    asked = [
+        (roles.search, searches, 0.0, 0.0),
+        (roles.by_name, looks(shape, rest.names) + steps, rest.names, steps),
+        (roles.by_id, looks(shape, rest.ids + either), rest.ids + either, 0.0),
+        (roles.timeline, accounts * shape.pages_per_user, 0.0, 0.0),
+    ]
+    sums: dict[str, tuple[float, float, float]] = {}  # one endpoint may do several things
+    for name, requests, together, singly in asked:
+        if requests and name:
+            before = sums.get(name, (0.0, 0.0, 0.0))
+            sums[name] = before[0] + requests, before[1] + together, before[2] + singly
     return {
         name: _cut(shape, rest, name, requests, together=together, singly=singly)
-        for name, (requests, together, singly) in asked.items()
-        if requests
+        for name, (requests, together, singly) in sums.items()
     }
 
 
@@ -92,7 +96,7 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
     profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + min(rest.steps, rest.nodes)
     sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
     requests = min(sums["requests"], rest.requests)
-    items = times(requests, max((shape.policy.endpoints[name].page for name in lines), default=0))
+    items = times(requests, max((shape.policy.endpoint(name).page for name in lines), default=0))
     posts = min(sums["posts"], items, rest.posts, rest.capped, _paid(rest.money, shape, "post"))
     users = min(sums["users"], profiles, _paid(rest.money, shape, "user"))
     fees = sum(times(line.requests, shape.policy.fee(name)) for name, line in lines.items())
@@ -103,7 +107,7 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
 def _cut(shape: Shape, rest: Left, endpoint: str, requests: float, *, together: float, singly: float) -> Amount:
     """The most of one endpoint under what is left of the budget; users are looked up `together` or `singly`."""
     requests = min(requests, rest.requests, bursts(shape, endpoint, rest.seconds))
-    known, speed = shape.policy.endpoints[endpoint], pace(shape, endpoint)
+    known, speed = shape.policy.endpoint(endpoint), pace(shape, endpoint)
     items = times(requests, known.page)
     users = items if endpoint == shape.roles.search and shape.expanded else together + min(singly, requests)
     posts = min(items, rest.posts, rest.capped, _paid(rest.money, shape, "post")) if known.returns == "post" else 0.0
@@ -116,7 +120,3 @@ def _paid(money: float, shape: Shape, resource: str) -> float:
     """How many resources some mills pay for; inf if they are free."""
     each = shape.policy.price(resource, 1)
     return money // each if each and money != inf else inf
-
-
-def _hundreds(users: float) -> float:
-    return users if users == inf else ceil(users / LOOK_UP)

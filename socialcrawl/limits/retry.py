@@ -7,19 +7,25 @@ the jitter is our own, as it has to be the same again for the same campaign seed
   good answer begins the row anew. Requests that were in flight together fail together and count once.
 - A request that stays broken is given back to the crawl after TRIES, as a node to ask again later; one that a 429
   without a date refuses, when the longest pause has not helped.
+- Where a platform is many hosts, one of them says nothing of the others; but when MANY in a row do not answer, it may
+  be our network: all of them are asked again after a pause.
 - With nothing but failures the run stops: after FEW in a row where nothing has worked in it (a wrong address), after as
   many and `give_up` seconds where something has.
 """
 
-from math import ceil, log2
+from collections.abc import Callable
+from math import ceil, inf, log2
 
 from tenacity import RetryCallState, Retrying, stop_after_attempt, wait_exponential
 
 from socialcrawl.draws import uniform
+from socialcrawl.limits.policy import host
 from socialcrawl.model import Grant, Reply
 
 TRIES = 3  # times one request is sent before the talk is told that it stays broken
 FEW = 5  # failures in a row after which a run stops in which nothing has worked yet
+MANY = 8  # hosts in a row that did not answer, after which none is asked for a while
+ENTRIES = 4096  # requests, and lanes, whose failures are remembered
 JITTER = 0.5  # share of a pause that chance may add
 LONGEST = 900.0  # seconds of the longest pause
 GIVE_UP = 3600.0  # seconds of nothing but failures after which a run stops
@@ -48,6 +54,10 @@ class Backoff:
         self.since: float | None = None  # when the first of the failures since the last good answer came
         self.count = 0  # failures since then, those in flight together counted once
         self.draws = 0
+        self.place: Callable[[str], str] = str  # what is in trouble together, by the name of an endpoint
+        self.hosts: set[str] = set()  # that did not answer since the last good answer
+        self.silences = 0  # pauses of all hosts since then
+        self._silent = -inf  # when the last of them began
         self._rows: dict[tuple[str, str, str], int] = {}  # failures in a row, by credential, endpoint and kind
         self._counted: dict[tuple[str, str, str], float] = {}  # when the last of a row was counted
         self._tries: dict[tuple[tuple[int, int], str], int] = {}  # failures by request and kind
@@ -55,45 +65,68 @@ class Backoff:
     def good(self, grant: Grant) -> None:
         """Note a good answer."""
         self.worked, self.since, self.count = True, None, 0
-        for name in self.policies:
+        self.silences, self._silent = 0, -inf
+        self.hosts.clear()
+        for name in self.policies if self._rows or self._tries else ():
             self._tries.pop((grant.request.key, name), None)
-            self._rows.pop((grant.credential, grant.request.endpoint, name), None)
+            self._rows.pop(self._lane(grant, name), None)
 
     def failed(self, grant: Grant, reply: Reply, now: float) -> float | None:
         """Note a failure at `now`: the seconds to pause, or None where the request is given back to the crawl."""
         name = "backoff" if reply.kind in ("backoff", "window", "day") else "broken"
         policy = self.policies[name]
         self.since = now if self.since is None else self.since
-        row = self._row((grant.credential, grant.request.endpoint, name), grant, now)
+        row = self._row(self._lane(grant, name), grant, now)
+        if name == "backoff":  # whoever says so is there, and so is the network
+            self.hosts.clear()
+        elif where := host(grant.request.endpoint):
+            self.hosts.add(where)
         request = grant.request.key, name
         tries = self._tries[request] = self._tries.get(request, 0) + 1
         if policy.stop(_attempt(policy, tries)):
             del self._tries[request]
             return None
-        self.draws += 1
-        jitter = 1.0 + JITTER * float(uniform(self.seed, "pause", self.draws, 1)[0])
-        return min(self.longest, float(policy.wait(_attempt(policy, row))) * jitter)
+        if len(self._tries) > ENTRIES:
+            del self._tries[next(iter(self._tries))]
+        return self._pause(policy, row)
+
+    def silence(self, now: float) -> float | None:
+        """The seconds for which no host is to be asked; None where there is no reason to think that none answers.
+
+        Those that were asked together fail together, and make the pause no longer.
+        """
+        if len(self.hosts) < MANY:
+            return None
+        if now >= self._silent:
+            self.silences += 1
+        pause = self._pause(self.policies["broken"], self.silences)
+        self._silent = max(self._silent, now + pause)
+        return pause
 
     def hopeless(self, now: float) -> str | None:
         """For how long nothing has worked, in words, where that is reason to stop."""
         # A 429 proves that the address is right: it is waited out as if something had worked.
-        patient = self.worked or any(name == "backoff" for _, _, name in self._rows)
+        # Of several hosts the addresses cannot all be wrong.
+        patient = self.worked or len(self.hosts) > 1 or any(name == "backoff" for _, _, name in self._rows)
         if self.since is None or self.count < FEW or (patient and now - self.since < self.give_up):
             return None
         return f"{self.count} times in a row" + (f", for {now - self.since:.0f} s" if patient else "")
 
     def row(self, grant: Grant) -> int:
         """How many failures in a row the server's trouble has cost the lane of a request."""
-        return self._rows.get((grant.credential, grant.request.endpoint, "broken"), 0)
+        return self._rows.get(self._lane(grant, "broken"), 0)
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set."""
         self.since = None if self.since is None else self.since + delta
+        self._silent += delta
         self._counted = {lane: at + delta for lane, at in self._counted.items()}
 
     def anew(self) -> None:
         """Begin with new patience: a new run."""
         self.worked, self.since, self.count = False, None, 0
+        self.silences, self._silent = 0, -inf
+        self.hosts.clear()
         self._rows.clear()
         self._counted.clear()
         self._tries.clear()
@@ -103,7 +136,20 @@ class Backoff:
             self._rows[lane] = self._rows.get(lane, 0) + 1
             self.count += 1
             self._counted[lane] = now
-        return self._rows[lane]
+        row = self._rows[lane]
+        if len(self._rows) > ENTRIES:
+            del self._rows[next(iter(self._rows))]
+        if len(self._counted) > 2 * ENTRIES:
+            self._counted = {one: at for one, at in self._counted.items() if one in self._rows}
+        return row
+
+    def _lane(self, grant: Grant, name: str) -> tuple[str, str, str]:
+        return grant.credential, self.place(grant.request.endpoint), name
+
+    def _pause(self, policy: Retrying, row: int) -> float:
+        self.draws += 1
+        jitter = 1.0 + JITTER * float(uniform(self.seed, "pause", self.draws, 1)[0])
+        return min(self.longest, float(policy.wait(_attempt(policy, row))) * jitter)
 
 
 def _attempt(policy: Retrying, number: int) -> RetryCallState:

@@ -1,10 +1,11 @@
 """A campaign in numbers, what is left of it, and what the windows allow: what quotes are made of. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.policy import Policy, Rule, steps_in
+from socialcrawl.limits.policy import Policy, Pool, Rule, steps_in
 
 LOOK_UP = 100  # users of one look-up
 SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
@@ -12,12 +13,14 @@ SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The endpoints of a platform, by what a crawl does with them."""
+    """The endpoints of a platform, by what a crawl does with them; `together` users are looked up in one request."""
 
     search: str
     by_name: str
     by_id: str
     timeline: str
+    following: str = ""
+    together: int = LOOK_UP
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Shape:
     Attributes:
         policy: rules, page sizes and prices.
         roles: which endpoint does what.
-        kinds: of the credentials, app | user.
+        kinds: of the credentials, app | user | public.
         queries, search_pages: the searches, and the pages that each may read.
         expanded: whether searches bring the authors' profiles, which are billed; else they are looked up.
         usernames: accounts that are named.
@@ -123,7 +126,7 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
     """
     caps, at_seeds = shape.caps, done.asked > 0
     queries = 0 if done.looked_up or at_seeds else max(0, shape.queries - done.queries)
-    more = queries * shape.search_pages * shape.policy.endpoints[shape.roles.search].page
+    more = queries * shape.search_pages * full(shape, shape.roles.search)
     found = min(_bound(shape.most_found), done.found + (more if authors is None or not queries else authors))
     names = 0 if at_seeds else max(0, shape.usernames - done.looked_up)
     ids = 0 if at_seeds or shape.expanded else max(0, shape.usernames + found - done.looked_up - names)
@@ -149,6 +152,35 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
 def price(shape: Shape, posts: float, users: float) -> float:
     """The price of posts and users, in mills."""
     return times(posts, shape.policy.price("post", 1)) + times(users, shape.policy.price("user", 1))
+
+
+def full(shape: Shape, endpoint: str) -> int:
+    """The most resources that a request to an endpoint brings; 0 where the platform has none for that."""
+    return shape.policy.endpoint(endpoint).page if endpoint else 0
+
+
+def looks(shape: Shape, users: float) -> float:
+    """The requests that look so many users up."""
+    return users if users == inf else ceil(users / shape.roles.together)
+
+
+def pooled(shape: Shape, requests: Mapping[str, float]) -> dict[Pool, float]:
+    """The requests to endpoints, by the pools that count them together."""
+    found: dict[Pool, float] = {}
+    for name, count in requests.items():
+        for pool in shape.policy.endpoint(name).pools:
+            found[pool] = found.get(pool, 0.0) + count
+    return found
+
+
+def pool_pace(shape: Shape, pool: Pool) -> float:
+    """Requests per second that the windows of a pool allow in the long run, over all credentials."""
+    return sum(min(rule.k / rule.d for rule in rules) for kind in shape.kinds if (rules := pool.rules(kind)))
+
+
+def pool_bursts(shape: Shape, pool: Pool, seconds: float) -> float:
+    """The most requests that any course of the windows of a pool lets leave in `seconds`."""
+    return sum(min(_burst(rule, seconds) for rule in rules) for kind in shape.kinds if (rules := pool.rules(kind)))
 
 
 def pace(shape: Shape, endpoint: str) -> float:
@@ -188,7 +220,7 @@ def _burst(rule: Rule, seconds: float) -> float:
 
 def _rules(shape: Shape, endpoint: str) -> list[tuple[Rule, ...]]:
     """The rules of each credential that may ask an endpoint at all."""
-    known = shape.policy.endpoints[endpoint]
+    known = shape.policy.endpoint(endpoint)
     return [rules for kind in shape.kinds if (rules := known.rules(kind))]
 
 

@@ -35,8 +35,8 @@ class Shares:
         waiting: campaigns that were told to wait for their share.
     """
 
-    def __init__(self) -> None:
-        self.members: dict[str, Claimant] = {}
+    def __init__(self, members: dict[str, Claimant] | None = None) -> None:
+        self.members: dict[str, Claimant] = {} if members is None else members
         self.begin = self.end = -1.0
         self.used: dict[str, int] = {}
         self.waiting: set[str] = set()

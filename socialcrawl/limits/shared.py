@@ -6,7 +6,7 @@ campaigns that share a token count the posts of a billing cycle together. Pauses
 that were set aside are a campaign's own.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from threading import RLock
 
@@ -14,8 +14,10 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.cycle import Cycle
 from socialcrawl.limits.joined import JoinedLane, Part, TapedLane, TapedOffset
 from socialcrawl.limits.lane import Lane
-from socialcrawl.limits.lanes import Lanes
-from socialcrawl.limits.policy import Policy, Rule
+from socialcrawl.limits.lanes import FEW, Lanes
+from socialcrawl.limits.offset import Offset
+from socialcrawl.limits.policy import Policy, Rule, host
+from socialcrawl.limits.strand import Way
 from socialcrawl.model import Credential, Grant, Reply
 
 Place = tuple[str, str]
@@ -38,6 +40,7 @@ class Shared:
         self._lanes: dict[Place, JoinedLane] = {}
         self._clocks: dict[str, TapedOffset] = {}  # by mark and by address
         self._cycles: dict[str, tuple[frozenset[str], Cycle]] = {}  # by campaign, also of those that left
+        self._many = FEW
 
     def join(self, campaign: str, weight: float, base: str, marks: Mapping[str, str]) -> "Membership":
         """A campaign's part in the windows.
@@ -72,15 +75,25 @@ class Shared:
                 if member.move is not None:
                     member.move(delta)
 
-    def lane(self, place: Place, rules: tuple[Rule, ...], clock: TapedOffset) -> JoinedLane:
+    def lane(self, place: Place, rules: tuple[Rule, ...], clock: TapedOffset, heads: tuple[int, ...]) -> JoinedLane:
         """The lane of a token on an endpoint; one that nobody uses any more may get other rules."""
         found = self._lanes.get(place)
         if found is None or found.rules != rules:
-            made = JoinedLane(*place, rules, clock)
+            made = JoinedLane(*place, rules, clock, heads)
             if found is not None:
                 made.succeed(found)
             found = self._lanes[place] = made
         return found
+
+    def let_go(self, now: float) -> None:
+        """Forget the hosts that nobody uses, and in whose windows nothing is left, when there are many."""
+        if len(self._lanes) < self._many:
+            return
+        used = {host(at) for (_, at), lane in self._lanes.items() if lane.members or not lane.quiet(now)} | {""}
+        self._lanes = {place: lane for place, lane in self._lanes.items() if host(place[1]) in used}
+        for clock in self._clocks.values():
+            clock.hosts = {name: its for name, its in clock.hosts.items() if name in used}
+        self._many = max(FEW, 2 * len(self._lanes))
 
     def tell(self, names: Iterable[str]) -> None:
         """Let those that wait for their share know that others have given theirs up."""
@@ -129,7 +142,7 @@ class Membership:
     Attributes:
         weight: its share, in proportion to the weights of the others; may be changed at any time.
         eager: whether it claims its share.
-        rules: of the lanes that it may use.
+        rules: of the lanes that it may use; `pools` their names by endpoint.
         move: called when the clock was set.
     """
 
@@ -140,6 +153,7 @@ class Membership:
         self.lock = shared.lock
         self.eager = False
         self.rules: dict[Place, tuple[Rule, ...]] = {}
+        self.pools: dict[str, tuple[str, ...]] = {}
         self.move: Callable[[float], None] | None = None
         self._marks = marks
         self._parts: list[Part] = []
@@ -172,17 +186,19 @@ class Membership:
         """
         with self.lock:
             rules = {
-                (self.mark(name), endpoint): lanes.rules(name, endpoint)
-                for (name, _), endpoint in product(lanes.credentials, lanes.policy.endpoints)
+                (self.mark(one.name), endpoint): lanes.rules(one.name, endpoint)
+                for one, endpoint in product(lanes.credentials, lanes.policy.endpoints)
             }
+            pools = {name: tuple(one.name for one in its.pools) for name, its in lanes.policy.endpoints.items()}
             for other in self.shared.members.values():
                 for place in rules.keys() & other.rules.keys() if other is not self else ():
-                    _agree(other.campaign, other.rules[place], self.campaign, rules[place], place[1])
+                    alike = other.pools[place[1]] == pools[place[1]]
+                    _agree(other.campaign, other.rules[place], self.campaign, rules[place], place[1], alike=alike)
             if (before := self.shared.counted(self.campaign)) is not None:
                 cycle.read, cycle.reserved, cycle.next = before.read, before.reserved, before.next
             self.shared.count(self.campaign, (mark for mark, _ in rules), cycle)
             self._let_go()
-            self.rules, self.move = rules, move
+            self.rules, self.pools, self.move = rules, pools, move
 
     def count(self, cycle: Cycle) -> None:
         """Count these posts for the campaign, see `Shared.count`."""
@@ -196,15 +212,26 @@ class Membership:
         """What tells a token from others; one without a mark is the campaign's own."""
         return self._marks.get(credential, f"{self.campaign}/{credential}")
 
-    def part(self, credential: str, endpoint: str, rules: tuple[Rule, ...]) -> Part:
+    def part(self, credential: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Part:
         """The campaign's part of a lane."""
-        whole = self.shared.lane((self.mark(credential), endpoint), rules, self.clock)
+        whole = self.shared.lane((self.mark(credential), where), rules, self.at(host(where)), heads)
         self._parts.append(Part(credential, self.campaign, whole, self))
         return self._parts[-1]
 
+    def at(self, name: str) -> TapedOffset:
+        """The clock of a host, by its name; that of the campaign's own server has none."""
+        return self.clock.hosts.setdefault(name, TapedOffset()) if name else self.clock
+
+    def drop(self, parts: Collection[Part]) -> None:
+        """Let go of some parts."""
+        for part in parts:
+            part.leave()
+        gone = {id(part) for part in parts}
+        self._parts = [part for part in self._parts if id(part) not in gone]
+
     def _release(self) -> set[str]:
         self.eager = False
-        return {name for part in self._parts for name in part.whole.shares.release(self.campaign)}
+        return {name for part in self._parts for name in part.release()}
 
     def _let_go(self) -> None:
         for part in self._parts:
@@ -217,7 +244,7 @@ class PastLanes(Lanes):
 
     def __init__(self, policy: Policy, credentials: Sequence[Credential]) -> None:
         super().__init__(policy, credentials)
-        self.clock = self.offset = TapedOffset()
+        self.offset = TapedOffset()
         self.taped: dict[tuple[str, str], TapedLane] = {}
         self.doubted = False
 
@@ -226,8 +253,16 @@ class PastLanes(Lanes):
         super().doubt()
         self.doubted = True
 
-    def _made(self, name: str, endpoint: str) -> Lane:
-        made = self.taped[name, endpoint] = TapedLane(name, endpoint, self.rules(name, endpoint), self.offset)
+    def clocks(self) -> list[tuple[str, TapedOffset]]:
+        """The clocks of all servers, by the names of the hosts."""
+        its = [("", self.offset), *self._clocks.items()]
+        return [(name, clock) for name, clock in its if isinstance(clock, TapedOffset)]
+
+    def _clock(self) -> Offset:
+        return TapedOffset()
+
+    def _made(self, name: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Lane:
+        made = self.taped[name, where] = TapedLane(name, where, rules, self.clock(host(where)), heads)
         return made
 
 
@@ -238,13 +273,26 @@ class SharedLanes(Lanes):
         super().__init__(policy, credentials)
         self.offset = member.clock
         self.member = member
+        self._gone: list[Part] = []
 
-    def learn(self, grant: Grant, reply: Reply) -> Lane:
+    def clock(self, name: str) -> Offset:
+        """The clock of a host, which all campaigns ask."""
+        return self.member.at(name)
+
+    def learn(self, grant: Grant, reply: Reply) -> Way:
         """Take in a reply; the lane that it came by."""
         lane = super().learn(grant, reply)
         if reply.date is not None:
-            self.member.clock.tape = None
+            self.member.at(host(grant.request.endpoint)).tape = None
         return lane
+
+    def let_go(self, now: float) -> None:
+        """Forget the hosts in whose windows nothing is left, when there are many."""
+        super().let_go(now)
+        if self._gone:
+            self.member.drop(self._gone)
+            self._gone.clear()
+        self.member.shared.let_go(now)
 
     def past(self) -> PastLanes:
         """The lanes in which a ledger is lived through: others, as these are in use."""
@@ -252,13 +300,14 @@ class SharedLanes(Lanes):
 
     def join(self, past: Lanes) -> None:
         """Count what a ledger tells; what others do meanwhile is not forgotten."""
-        self.aside.clear()
-        self.barred.clear()
-        self._open.clear()
+        self.forgive()
         if isinstance(past, PastLanes):
-            self.member.clock.adopt(past.clock)
-            for (name, endpoint), lane in past.taped.items():
-                part = self.lane(name, endpoint)
+            for name, clock in past.clocks():
+                self.member.at(name).adopt(clock)
+            for (name, where), lane in past.taped.items():
+                part = self._lanes.get((name, where))
+                if part is None:
+                    part = self._lanes[name, where] = self._made(name, where, lane.rules, lane.heads)
                 if isinstance(part, Part):
                     part.whole.adopt(self.member.campaign, lane)
                     if past.doubted:
@@ -267,16 +316,20 @@ class SharedLanes(Lanes):
     def shift(self, delta: float) -> None:
         """Do nothing: `Shared.shift` moves what is shared."""
 
-    def _made(self, name: str, endpoint: str) -> Lane:
-        return self.member.part(name, endpoint, self.rules(name, endpoint))
+    def _made(self, name: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Lane:
+        return self.member.part(name, where, rules, heads)
+
+    def _dropped(self, lane: Lane) -> None:
+        if isinstance(lane, Part):
+            self._gone.append(lane)
 
 
-def _agree(one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], endpoint: str) -> None:
-    if his == its:
+def _agree(one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], endpoint: str, *, alike: bool) -> None:
+    if his == its and alike:
         return
     first, second = (rules[0] if rules else None for rules in (his, its))
     key = "[source] policy, and the kind of the token"
-    if first and second and first.kind == second.kind and his[1:] == its[1:]:
+    if first and second and first.kind == second.kind and his[1:] == its[1:] and first != second:
         key = "[limits] " + " and ".join(name for name in ("k", "d") if getattr(first, name) != getattr(second, name))
     raise SettingsError(
         f"The campaigns {one} and {other} use the same token by different rules for {endpoint} ({_words(his)}; "
