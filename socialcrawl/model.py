@@ -103,7 +103,11 @@ class Who(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: `key` = (first pick's n, part); `items` and `most` are the most resources and mills it can cost."""
+    """One call: `key` = (first pick's n, part); `items` and `most` are the most resources and mills it can cost.
+
+    `endpoint` is a path of the platform (/2/users), after the host where a platform is many servers
+    (mastodon.social/api/v1/accounts/lookup).
+    """
 
     key: tuple[int, int]
     endpoint: str
@@ -122,10 +126,15 @@ class Grant:
 
 
 class Credential(NamedTuple):
-    """A token by its name in the ledger; `kind` is app | user: platforms allow them different numbers of requests."""
+    """A token by its name in the ledger; `kind` is app | user | public (no token at all).
+
+    Platforms allow them different numbers of requests. A token of one `host` only is used nowhere else, and others are
+    not used there; "" is the server of the campaign, or any.
+    """
 
     name: str
     kind: str = "app"
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +188,17 @@ class AccountRow(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """Post number `post` of its page mentions `who`; `kind` is mention | reply | repost."""
+    """Post number `post` of its page mentions `who`; `kind` is mention | reply | repost | quote.
+
+    `spans` are the parts of the post's text (places of characters, from and to) whose occurrences of the topic count
+    for the link, and `hits` those occurrences; () and None: the whole post counts.
+    """
 
     post: int
     who: Who
     kind: str
+    spans: tuple[tuple[int, int], ...] = ()
+    hits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +206,8 @@ class Page:
     """One parsed answer, before the store has given its accounts their nodes.
 
     `hits[i]` counts the topic's occurrences in `posts[i]`; `answered` are the accounts that the page is about,
-    in order (authors of a search, users of a look-up); `missing` pairs accounts with the reason they are not here.
+    in order (authors of a search, users of a look-up); `missing` pairs accounts with the reason they are not here;
+    `follows` are whom the account that was asked follows, in the platform's order.
     """
 
     posts: Sequence[PostRow] = ()
@@ -200,15 +216,16 @@ class Page:
     accounts: Sequence[AccountRow] = ()
     answered: Sequence[Who] = ()
     missing: Sequence[tuple[Who, str]] = ()
+    follows: Sequence[Who] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a talk goes on from: nodes and counts. The store keeps it until the batch is finished.
 
-    `targets[i]` was mentioned in posts with `target_hits[i]` occurrences of the topic together, in order of
-    first appearance; `found` maps the nodes answered about, in order, to their platform ids; `missing` maps nodes to
-    reasons.
+    `targets[i]` was mentioned in posts with `target_hits[i]` occurrences of the topic together (weighed by the kind of
+    mention, where the campaign does so), in order of first appearance; `found` maps the nodes answered about, in order,
+    to their platform ids; `missing` maps nodes to reasons; `follows` are the nodes that the account follows.
     """
 
     posts: int = 0
@@ -217,6 +234,7 @@ class Answer:
     target_hits: Sequence[int] = ()
     found: Mapping[int, str] = field(default_factory=dict)
     missing: Mapping[int, str] = field(default_factory=dict)
+    follows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +283,7 @@ class Outcome:
     """Everything now known of a picked node: totals, never differences.
 
     `value` is beta(node), `alpha[i]` the weight of the link to `targets[i]`; both float64. `missing` is None or
-    suspended | protected | deleted | unknown | temporary | excluded | forgotten | same-as:<node>.
+    suspended | protected | deleted | unknown | temporary | excluded | opted-out | forgotten | same-as:<node>.
     """
 
     n: int

@@ -7,7 +7,7 @@ alpha(u, v) = f(occurrences in u's posts that mention v).
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from socialcrawl.errors import SettingsError
@@ -30,6 +30,11 @@ _UNSPACED = (
 _MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
 _RANGES = "".join(f"{chr(low)}-{chr(high)}" for low, high in _UNSPACED)
 _LETTER = rf"(?:[^\W{_RANGES}]|[{_MARKS}])"  # what may not stand beside a whole word
+Hits = Callable[[str, str | None, str | None], int]
+"""The occurrences of a topic that count in a post: (text, lang, created_at) -> a number, 0 for none."""
+
+KINDS = ("mention", "reply", "repost", "quote")
+WAYS = ("replies", "reposts", "quotes")
 # No words, several languages, a made one; and what X says of posts that are only names, tags, links or too short.
 _UNTOLD = re.compile(r"und|zxx|mis|mul|art|q[a-t][a-z]")
 _FORMER = {"id": "in", "he": "iw"}  # languages that X calls by the code of before 1989
@@ -40,6 +45,23 @@ def worth(occurrences: int) -> float:
     return 1.0 + math.log(occurrences) if occurrences > 0 else 0.0
 
 
+def within(text: str, spans: Iterable[Sequence[int]], count: Callable[[str], int]) -> int:
+    """The occurrences in parts of a text, each once: parts that overlap or touch are one.
+
+    Args:
+        text: the whole.
+        spans: (from, to) of the parts, places of characters in any order.
+        count: counts occurrences in a text.
+    """
+    merged: list[list[int]] = []
+    for begin, end in sorted((max(0, begin), min(end, len(text))) for begin, end in spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        elif begin < end:
+            merged.append([begin, end])
+    return sum(count(text[begin:end]) for begin, end in merged)
+
+
 def fold(text: str) -> str:
     """The form in which texts and keywords are compared: Unicode NFKC, case folded, one i, one apostrophe."""
     if text.isascii():
@@ -47,6 +69,43 @@ def fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = folded.replace("\u0131", "i").replace("\u2019", "'")  # dotless i, apostrophe
     return folded.replace("\ufe0f", "").replace("i\u0307", "i")  # "as a picture"; i with a dot
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What makes a link, and how much an occurrence counts for it: 0 for not at all.
+
+    alpha(u, v) = f(sum of weight * occurrences over u's posts that name v, + `follows` where u follows v).
+
+    Attributes:
+        mentions: of a post that names v in any way of which nothing else is said below.
+        replies, reposts, quotes: of one that does so by answering, repeating or quoting v; None: as mentions.
+        follows: what it is worth that u follows v, whatever u writes.
+    """
+
+    mentions: int = 1
+    replies: int | None = None
+    reposts: int | None = None
+    quotes: int | None = None
+    follows: int = 0
+
+    def weight(self, kind: str) -> int:
+        """The weight of a kind of mention (mention | reply | repost | quote)."""
+        own = {"reply": self.replies, "repost": self.reposts, "quote": self.quotes}.get(kind)
+        return self.mentions if own is None else own
+
+    @classmethod
+    def of(cls, given: Mapping[str, int]) -> "Links":
+        """The links of the kinds named, by their weights; no kind named is mentions."""
+        if not given:
+            return cls()
+        replies, reposts, quotes = (given.get(kind) for kind in WAYS)
+        return cls(given.get("mentions", 0), replies, reposts, quotes, given.get("follows", 0))
+
+    @property
+    def plain(self) -> bool:
+        """Whether all mentions count alike, once."""
+        return all(self.weight(kind) == 1 for kind in KINDS)
 
 
 @dataclass(frozen=True)

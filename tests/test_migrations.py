@@ -6,19 +6,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import insert, inspect, select, update
 from storing import AT, beside, opened, save, timeline
-from tiny import Clock, Wire, close, page_of, parts_of, posts_of, stored
+from tiny import Clock, Wire, close, page_of, parts_of, person, posts_of, stored
 
 from socialcrawl.errors import StoreError
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Limit, Received, iso
+from socialcrawl.model import Limit, Page, Received, Request, iso
 from socialcrawl.run import run
 from socialcrawl.store.database import alembic_config, connect, engine
 from socialcrawl.store.erasure.forgetting import forget
 from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.store.held import Reuse
-from socialcrawl.store.tables import campaign, daemon, lease, metadata, request, shadow
+from socialcrawl.store.tables import campaign, daemon, lease, mention, metadata, request, shadow
 
-VERSIONS = ["0001", "0002", "0003", "0004"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005"]
 
 
 def at(connection, version):
@@ -67,10 +67,13 @@ def filled(place):
     run(parts_of(second, Wire(Clock())))
     received = Received("https://example.org/2/users", [("Date", "now")], b"{}")
     limits = [Limit(1, 2, AT + 9, daily=True)]
+    asked = Request((8, 1000), "/2/users/:id/following", {"id": "1003"})
+    save(second, Page(follows=[person(1), person(4)]), asked=asked)
     save(second, page_of(posts_of(3)), 900, asked=timeline(900, 1), received=received, limits=limits)
     with store.connection.begin():
         forget(store.connection, ordered(["1007"], [], None, None), iso(AT))
         watched(store.connection)
+        store.connection.execute(update(mention).values(spans="[[0,4]]"))
     close(store)
     return place
 

@@ -15,6 +15,7 @@ from socialcrawl.relevance import Topic
 from socialcrawl.run import run
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.memory import MemoryStore
+from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.summary import summary
 from socialcrawl.store.writes import Writes
 
@@ -357,10 +358,10 @@ def test_a_second_campaign_is_the_same_and_asks_only_for_who_is_missing(place):
     close(first)
 
 
-def test_the_ids_of_a_page_are_kept_in_their_order(store):
+def test_the_ids_of_a_page_are_kept_in_their_order_and_each_post_counts_once(store):
     save(store, Page([post("b"), post("a"), post("b")], [1, 1, 1]), asked=timeline())
     assert orjson.loads(one(store, "select post_ids from request")) == ["b", "a", "b"]
-    assert again(store).held(timeline(), LATER).answer == Answer(3, 3, [], [], {}, {})
+    assert again(store).held(timeline(), LATER).answer == Answer(2, 2, [], [], {}, {})
 
 
 def test_a_held_post_is_counted_by_its_language_and_time_as_one_that_came(store):
@@ -374,3 +375,12 @@ def test_a_held_post_is_counted_by_its_language_and_time_as_one_that_came(store)
     assert asking.held(timeline(), LATER).answer.hits == 2
     found = rows(asking, f"select post, occurrences from hit where campaign = {asking.campaign} order by post")
     assert [tuple(row) for row in found] == [("0", 1), ("2", 1)]
+
+
+def test_a_talk_whose_list_leads_back_to_itself_is_answered_by_the_platform(store):
+    save(store, Page([post("a")], [1]), 7, asked=timeline(7, 2, cursor="c"))
+    second = beside(store, "second", reuse=Reuse(24.0, suns))
+    assert second.held(timeline(9, 3, cursor="c"), LATER) is not None, "another campaign"
+    mine = SqlStore(store.connection, store.campaign, "x", reuse=Reuse(24.0, suns))
+    assert mine.held(timeline(7, 3, cursor="c"), LATER) is None, "the same pick, one page on"
+    assert mine.held(timeline(8, 3, cursor="c"), LATER) is not None, "another pick"

@@ -7,10 +7,15 @@ from socialcrawl.relevance import worth
 
 
 class Reading:
-    """The pages of one pick, added up: beta from all its posts, alpha from the posts that mention each target."""
+    """The pages of one pick, added up: beta from all its posts, alpha from the posts that mention each target.
 
-    def __init__(self, pick: Pick) -> None:
-        self.pick = pick
+    Args:
+        pick: whose pages they are.
+        follow: the occurrences that it is worth to be followed by the account.
+    """
+
+    def __init__(self, pick: Pick, follow: int = 0) -> None:
+        self.pick, self.follow = pick, follow
         self.at = 0.0
         self.posts = self.hits = 0
         self.targets: dict[int, int] = {}  # node -> occurrences, in order of first appearance
@@ -32,6 +37,8 @@ class Reading:
         self.found |= dict.fromkeys(answer.found)
         for target, hits in zip(answer.targets, answer.target_hits, strict=True):
             self.targets[target] = self.targets.get(target, 0) + hits
+        for target in answer.follows if self.follow else ():
+            self.targets[target] = self.targets.get(target, 0) + self.follow
         return self.missing is None
 
     def outcome(self) -> Outcome:

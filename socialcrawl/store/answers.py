@@ -1,42 +1,74 @@
 """A page in nodes and counts: what a talk goes on from, and how it is kept while its batch is open. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import orjson
 
-from socialcrawl.model import Answer, Limit, Page, Reply, Who
+from socialcrawl.model import Answer, Limit, Mention, Page, Reply, Who
+from socialcrawl.relevance import Links
 
-Mentioned = Mapping[tuple[int, int], str]
-"""The kind of mention of each (place of a post in its page, node), in order of mention."""
+Mentioned = Mapping[tuple[int, int], Mention]
+"""The mention of each (place of a post in its page, node), in order of mention."""
+
+ALIKE = Links()
 
 
 def mentioned(page: Page, numbers: Mapping[Who, int]) -> Mentioned:
-    """Whom the posts of a page mention, each once a post; the first kind counts."""
-    kinds: dict[tuple[int, int], str] = {}
-    for place, who, kind in page.mentions:
-        kinds.setdefault((place, numbers[who]), kind)
-    return kinds
+    """Whom the posts of a page mention, each once a post; the first mention counts."""
+    found: dict[tuple[int, int], Mention] = {}
+    for mention in page.mentions:
+        found.setdefault((mention.post, numbers[mention.who]), mention)
+    return found
 
 
-def answer(page: Page, numbers: Mapping[Who, int], same: Mapping[int, str], pairs: Mentioned) -> Answer:
-    """The page in nodes and counts; `same` names accounts that turned out to be another one, `pairs` the mentioned."""
-    targets = weighed(pairs, page.hits)
+def answer(
+    page: Page,
+    numbers: Mapping[Who, int],
+    same: Mapping[int, str],
+    pairs: Mentioned,
+    links: Links = ALIKE,
+    *,
+    again: Collection[int] = (),
+) -> Answer:
+    """The page in nodes and counts.
+
+    Args:
+        page: what came.
+        numbers: of its accounts.
+        same: accounts that turned out to be another one.
+        pairs: the mentioned.
+        links: what makes a link.
+        again: the places of posts that were read before: they count no more.
+    """
+    targets = weighed(counted(pairs, page.hits, links, again))
     return Answer(
-        posts=len(page.posts),
-        hits=sum(page.hits),
+        posts=len(page.posts) - len(again),
+        hits=sum(hits for place, hits in enumerate(page.hits) if place not in again) if again else sum(page.hits),
         targets=list(targets),
         target_hits=list(targets.values()),
         found={numbers[who]: str(who.id) for who in page.answered},
         missing={**{numbers[who]: reason for who, reason in page.missing}, **same},
+        follows=tuple(numbers[who] for who in dict.fromkeys(page.follows)),
     )
 
 
-def weighed(pairs: Iterable[tuple[int, int]], hits: Sequence[int]) -> dict[int, int]:
-    """The occurrences in the posts that mention each node, in order of first mention."""
+def counted(
+    pairs: Mentioned, hits: Sequence[int], links: Links, again: Collection[int] = ()
+) -> Iterable[tuple[int, int]]:
+    """(node, occurrences) of each mention that makes a link, in order; none for posts that were read before."""
+    for (place, node), mention in pairs.items():
+        if weight := links.weight(mention.kind):
+            own = hits[place] if mention.hits is None else mention.hits
+            yield node, 0 if place in again else weight * own
+
+
+def weighed(counts: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """The occurrences for each node, of (node, occurrences) in order of first mention."""
     targets: dict[int, int] = {}
-    for place, node in pairs:
-        targets[node] = targets.get(node, 0) + hits[place]
+    for node, hits in counts:
+        targets[node] = targets.get(node, 0) + hits
     return targets
 
 
@@ -48,6 +80,7 @@ def everyone(page: Page) -> list[Who]:
         *page.answered,
         *(mention.who for mention in page.mentions),
         *(who for who, _ in page.missing),
+        *page.follows,
     ]
 
 
@@ -61,25 +94,42 @@ def packed(kept: Answer) -> str:
             list(kept.target_hits),
             list(kept.found.items()),
             list(kept.missing.items()),
+            *([list(kept.follows)] if kept.follows else ()),
         ]
     ).decode()
 
 
 def unpacked(text: str) -> Answer:
     """The answer that `packed` wrote."""
-    posts, hits, targets, target_hits, found, missing = orjson.loads(text)
-    return Answer(posts, hits, targets, target_hits, dict(found), dict(missing))
+    posts, hits, targets, target_hits, found, missing, *rest = orjson.loads(text)
+    return Answer(posts, hits, targets, target_hits, dict(found), dict(missing), *map(tuple, rest))
 
 
 def nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:
     """Whom a page speaks of, as JSON: with its posts, all that an answer is made of again, whatever the topic."""
-    return orjson.dumps([list(chain.from_iterable(pairs)), list(kept.found), list(kept.missing.items())]).decode()
+    flat = list(chain.from_iterable(pairs))
+    follows = [list(kept.follows)] if kept.follows else ()
+    return orjson.dumps([flat, list(kept.found), list(kept.missing.items()), *follows]).decode()
 
 
-def from_nodes(text: str) -> tuple[list[tuple[int, int]], list[int], dict[int, str]]:
-    """What `nodes` wrote: (place of a post, node mentioned), nodes answered about, why others are missing."""
-    flat, found, missing = orjson.loads(text)
-    return list(zip(flat[::2], flat[1::2], strict=True)), found, dict(missing)
+class Noted(NamedTuple):
+    """What `nodes` wrote: (place of a post, node mentioned), nodes answered about, why others are missing, follows."""
+
+    pairs: list[tuple[int, int]]
+    found: list[int]
+    missing: dict[int, str]
+    follows: Sequence[int] = ()
+
+
+def from_nodes(text: str) -> Noted:
+    """What `nodes` wrote."""
+    flat, found, missing, *rest = orjson.loads(text)
+    return Noted(list(zip(flat[::2], flat[1::2], strict=True)), found, dict(missing), *rest)
+
+
+def spans(mention: Mention) -> str | None:
+    """The parts of a post that count for a link, as JSON; None: the whole of it."""
+    return orjson.dumps(mention.spans).decode() if mention.spans else None
 
 
 def headers(reply: Reply) -> str:

@@ -9,13 +9,14 @@ from sqlalchemy import Connection, exists, func, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.model import Node, iso
+from socialcrawl.relevance import Hits
 from socialcrawl.store import epochs, versions
 from socialcrawl.store.address import of
 from socialcrawl.store.erasure.seats import Seat, reseated, spoken_of, unnamed
 from socialcrawl.store.erasure.tombstones import barred
 from socialcrawl.store.identity import QUERIES, Difference, admit, differences, parts, queries_of, refuse, texts_of
 from socialcrawl.store.nodes import Nodes
-from socialcrawl.store.retopic import Hits, retopic
+from socialcrawl.store.retopic import retopic
 from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.tables import epoch as table_of_epochs
 from socialcrawl.store.tables import pick

@@ -4,7 +4,7 @@ Only what the platform itself answered counts, never a reply that was held: a ch
 younger than it is. The answer is made anew for the campaign that asks, whose topic may be another.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,18 @@ import orjson
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
 from socialcrawl.model import Answer, Reply, Request, Who, iso
+from socialcrawl.relevance import Hits, Links
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.linking import Linking
 from socialcrawl.store.nodes import Nodes
+from socialcrawl.store.seen import Seen
 from socialcrawl.store.tables import account, post, request
 from socialcrawl.store.writes import Writes
 
 LOOK_UPS = {"/2/users": "ids", "/2/users/by": "usernames"}  # endpoints of profiles, and the parameter that names them
-HOUR = 3600.0  # seconds
+HOUR, DAY = 3600.0, 24.0  # seconds, hours
+FOR_A_DAY = ("/robots.txt",)  # endpoints whose answers hold for so long (RFC 9309), whatever a campaign says
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +31,13 @@ class Reuse:
     """Which answers are taken again: those of the last `hours`; 0 for none.
 
     `hits` counts this campaign's topic in a post, by its text, its language and when it was written; `keep` says that
-    every post has to have its original JSON.
+    every post has to have its original JSON; `links` is what makes a link in this campaign.
     """
 
     hours: float
-    hits: Callable[[str, str | None, str | None], int]
+    hits: Hits
     keep: bool = False
+    links: Links = answers.ALIKE
 
 
 class Held:
@@ -43,58 +48,75 @@ class Held:
         writes: those of the campaign.
         nodes: the accounts of its platform.
         reuse: which answers to take.
+        seen: the posts that the picks of the open batch have read.
     """
 
-    def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse) -> None:
-        self.reuse, self._write, self._nodes = reuse, writes, nodes
-        asked = (request.c.id, request.c.campaign, request.c.n, request.c.kind, request.c.arrived_at)
+    def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse, seen: Seen) -> None:
+        self.reuse, self._write, self._nodes, self._seen = reuse, writes, nodes, seen
+        asked = (request.c.id, request.c.campaign, request.c.n, request.c.part, request.c.kind, request.c.arrived_at)
         self._asked = Lookup(connection, select(*asked).where(among(connection, request.c.digest)))
         came = (request.c.cursor, request.c.post_ids, request.c.nodes)
         self._came = Lookup(connection, select(*came).where(among(connection, request.c.id)))
         texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at).where(among(connection, post.c.id))
         self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
         who = select(account.c.node, account.c.platform_id, account.c.username)
+        self._linking = Linking(connection, reuse.links, writes.platform, reuse.hits)
         self._who = Lookup(connection, who.where(among(connection, account.c.node)))
         self._by_id = Lookup(connection, _profiles(connection, writes.platform, account.c.platform_id))
         self._by_name = Lookup(connection, _profiles(connection, writes.platform, account.c.handle))
 
+    def hours(self, asked: Request) -> float:
+        """For how many hours an answer to this question holds; 0 and less: it is always asked."""
+        return max(self.reuse.hours, DAY) if asked.endpoint.endswith(FOR_A_DAY) else self.reuse.hours
+
     def reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
-        since = iso(max(0.0, now - self.reuse.hours * HOUR))
+        since = iso(max(0.0, now - self.hours(asked) * HOUR))
         known = self._asked.rows([self._write.digest(asked)])
-        if any(row.kind == "held" and (row.campaign, row.n) == (self._write.campaign, asked.key[0]) for row in known):
+        mine = [row for row in known if (row.campaign, row.n) == (self._write.campaign, asked.key[0])]
+        if any(row.part != asked.key[1] for row in mine):
+            return None  # this talk got that answer already, and asks once more: its list had led back to itself
+        if any(row.kind == "held" for row in mine):
             return None  # this pick was told so before, and still it asks: that did not help
-        reply = self._users(asked, since, now) if asked.endpoint in LOOK_UPS else self._posts(known, since, now)
+        look_up = asked.endpoint in LOOK_UPS
+        reply = self._users(asked, since, now) if look_up else self._posts(known, since, now, asked.key)
         if reply is not None:
             self._write.told(asked, reply)
         return reply
 
-    def _posts(self, known: Sequence[Any], since: str, now: float) -> Reply | None:
+    def _posts(self, known: Sequence[Any], since: str, now: float, key: tuple[int, int]) -> Reply | None:
         """The newest page of posts, where the platform's last word was one and all of it is still here."""
         came = [row for row in known if row.kind in ("ok", "missing") and row.arrived_at >= since]
         newest = max(came, key=lambda row: (row.arrived_at, row.id), default=None)
         if newest is None:
             return None
         (row,) = self._came.rows([newest.id])
-        kept = None if row.nodes is None else self._page(row, iso(now))  # None: the account is gone, or no page came
+        kept = (
+            None if row.nodes is None else self._page(row, iso(now), key)
+        )  # None: the account is gone, or no page came
         return None if kept is None else Reply("held", now, kept, row.cursor, limits=[])
 
-    def _page(self, row: Any, now: str) -> Answer | None:
+    def _page(self, row: Any, now: str, asker: tuple[int, int]) -> Answer | None:
         """A page counted anew; its hits are written."""
         ids = orjson.loads(row.post_ids or "[]")
         counts = {key: self.reuse.hits(*told) for key, *told in self._texts.rows(ids)}
-        pairs, found, missing = answers.from_nodes(row.nodes)
-        named = list(dict.fromkeys([*(node for _, node in pairs), *found]))
+        pairs, found, missing, follows = answers.from_nodes(row.nodes)
+        named = list(dict.fromkeys([*(node for _, node in pairs), *found, *follows]))
         who = {node: Who(key, username) for node, key, username in self._who.rows(named)}
         if len(who) < len(named) or len(counts) < len(set(ids)):
             return None
         # By name once more: one that was known by name only may have turned out to be another account.
         numbers = self._nodes.number(who.values(), now)
-        hits = [counts[key] for key in ids]
+        again = self._seen.stale(*asker, ids)
+        hits = [0 if place in again else counts[key] for place, key in enumerate(ids)]
         self._write.hits(counts.items())
-        targets = answers.weighed(dict.fromkeys((place, numbers[who[node]]) for place, node in pairs), hits)
+        linked: dict[tuple[int, int], int] = {}
+        for place, node, many in self._linking.counts(ids, pairs, hits):
+            linked.setdefault((place, numbers[who[node]]), many)
+        targets = answers.weighed((node, many) for (_, node), many in linked.items())
         about = {node: str(who[node].id) for node in found}
-        return Answer(len(ids), sum(hits), list(targets), list(targets.values()), about, missing)
+        followed = tuple(dict.fromkeys(numbers[who[node]] for node in follows))
+        return Answer(len(ids) - len(again), sum(hits), list(targets), list(targets.values()), about, missing, followed)
 
     def _users(self, asked: Request, since: str, now: float) -> Reply | None:
         """Those of the users whose profiles are young enough; the others have to be asked for."""

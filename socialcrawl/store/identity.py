@@ -13,7 +13,7 @@ from socialcrawl.store.versions import empty
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says
 PARTS = (TOPIC, "seeds", "crawl", "accounts")  # what may change while a campaign goes on, as an epoch names it
-FIXED = ("seed", "source", "name")
+FIXED = {"seed", "source", "name", "crawl.links"}
 
 
 class Difference(NamedTuple):
@@ -63,7 +63,7 @@ def admit(name: str, found: Sequence[Difference]) -> None:
     Raises:
         SettingsError: something may not; the message names it, and what to do.
     """
-    fixed = [one for one in found if one.section in FIXED]
+    fixed = [one for one in found if FIXED & {one.section, one.dotted}]
     if fixed:
         raise SettingsError(
             f"The campaign {name!r} cannot go on with another {' or '.join(one.dotted for one in fixed)}: "
@@ -81,7 +81,7 @@ def refuse(name: str, found: Sequence[Difference]) -> None:
         return
     change = (
         ""
-        if any(one.section in FIXED for one in found)
+        if any(FIXED & {one.section, one.dotted} for one in found)
         else " `socialcrawl run --change` goes on with the new ones (as a daemon does)."
     )
     raise SettingsError(

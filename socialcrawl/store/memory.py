@@ -7,9 +7,12 @@ from math import isnan
 from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import USEFUL, AccountRow, Answer, Grant, Node, Outcome, Page, Pick, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
+from socialcrawl.relevance import Links
 from socialcrawl.store import answers
 from socialcrawl.store.charges import MemoryCharges, bill
 from socialcrawl.store.judgement import Scored, scored_of
+from socialcrawl.store.nodes import called
+from socialcrawl.store.seen import stale
 
 
 class MemoryStore:
@@ -17,20 +20,22 @@ class MemoryStore:
 
     Args:
         tariff: the prices of what is billed once a UTC day; None where every reading is billed.
+        links: what makes a link.
     """
 
-    def __init__(self, tariff: Tariff | None = None) -> None:
-        self.tariff, self._charges = tariff, MemoryCharges()
+    def __init__(self, tariff: Tariff | None = None, links: Links = answers.ALIKE) -> None:
+        self.tariff, self.links, self._charges = tariff, links, MemoryCharges()
         self._accounts = _Accounts()
         self._open: Batch = ()
         self._history: list[tuple[Batch, Sequence[Outcome]]] = []
         self._ledger: list[tuple[Grant, Reply | None]] = []
         self._replies: dict[tuple[int, int], Reply] = {}
+        self._first: dict[int, dict[str, int]] = {}  # by pick.n, the pages that first had its posts
         self._shadows: dict[int, dict[str, float]] = {}  # by pick.n
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """The nodes of accounts that a person names; see `SqlStore.enlist`."""
-        whos = [Who(None, name) for name in usernames]
+        whos = [called(name) for name in usernames]
         claims = [self._accounts.by_name_only(name) for name in usernames]
         numbers = self._accounts.number(whos)
         return [Node(numbers[who] if claim is None else claim) for who, claim in zip(whos, claims, strict=True)]
@@ -53,7 +58,9 @@ class MemoryStore:
         """See `protocols.Store.save`."""
         if isinstance(reply.rows, Page):
             billed = bill(grant, reply, reply.rows, self.tariff, self._charges)
-            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at)), cost=billed.cost)
+            n, part = grant.request.key
+            again = stale(self._first.setdefault(n, {}), [row.id for row in reply.rows.posts], part)
+            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at), again), cost=billed.cost)
         place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
         self._ledger[place] = (grant, reply)
         if reply.kind in USEFUL:
@@ -72,6 +79,7 @@ class MemoryStore:
         """See `protocols.Store.finish`."""
         self._history.append((_bare(batch), list(outcomes)))
         self._open, self._replies = (), {}
+        self._first.clear()
 
     def unfinished(self) -> Batch:
         """See `protocols.Store.unfinished`."""
@@ -89,10 +97,10 @@ class MemoryStore:
         """What the estimators thought of the picks; see `shadows.scored`."""
         return scored_of(self._history, self._shadows)
 
-    def _keep(self, page: Page, now: str) -> Answer:
+    def _keep(self, page: Page, now: str, again: frozenset[int]) -> Answer:
         same = self._accounts.profiles(page.accounts, now)
         numbers = self._accounts.number(answers.everyone(page))
-        return answers.answer(page, numbers, same, answers.mentioned(page, numbers))
+        return answers.answer(page, numbers, same, answers.mentioned(page, numbers), self.links, again=again)
 
 
 def _bare(batch: Batch) -> Batch:

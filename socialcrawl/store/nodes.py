@@ -22,6 +22,16 @@ PROFILE = (
 )  # fmt: skip
 
 
+def called(name: str) -> Who:
+    """The account that a person names: by its username, or by an id that says itself that it is one.
+
+    The DID of an account of Bluesky is one, and so is the address of a page, which is its name too.
+    """
+    if name.startswith(("http://", "https://")):
+        return Who(name, name)
+    return Who(name, None) if name.startswith("did:") else Who(None, name)
+
+
 class Nodes:
     """The numbers of the accounts of one platform, looked up in bulk and remembered."""
 
@@ -99,9 +109,10 @@ class Nodes:
 
     def enlisted(self, names: Sequence[str], now: str) -> dict[str, Node]:
         """The nodes of accounts that a person names, by these names; see `SqlStore.enlist`."""
-        numbers = self.number([Who(None, name) for name in names], now)
+        whos = {name: called(name) for name in names}
+        numbers = self.number(whos.values(), now)
         claims = self.by_name_only([name.lower() for name in names])
-        return {name: Node(claims.get(name.lower(), numbers[Who(None, name)])) for name in names}
+        return {name: Node(claims.get(name.lower(), numbers[who])) for name, who in whos.items()}
 
     def _of(self, who: Who) -> int:
         return self._by_id[who.id] if who.id is not None else self._by_handle[_handle(who)]

@@ -5,21 +5,21 @@ held any more count as nothing. The ledger says which posts a pick has read; whe
 programs), they are those of the account that were there by then.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, select
 
 from socialcrawl.model import USEFUL
-from socialcrawl.relevance import worth
+from socialcrawl.relevance import Hits, worth
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Lookup, among, inserting, setting
 from socialcrawl.store.erasure.ledger import Came, came_of
+from socialcrawl.store.linking import Linking, links_of
+from socialcrawl.store.seen import stale
+from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request
-
-Hits = Callable[[str, str | None, str | None], int]
-"""The occurrences of a topic in a post: (text, lang, created_at) -> a number, 0 for none."""
 
 CHUNK = 1_000  # picks at a time
 HIT = ("campaign", "post", "occurrences")
@@ -46,15 +46,27 @@ class _Sum:
     `ordered` says that the nodes are in order of first mention.
     """
 
+    linking: Linking
     hits: int = 0
     targets: dict[int, int] = field(default_factory=dict)
     ordered: bool = True
+    first: dict[str, int] = field(default_factory=dict)
 
-    def add(self, ids: Sequence[str], pairs: Iterable[tuple[int, int]], counts: Mapping[str, int]) -> None:
-        here = [counts.get(key, 0) for key in ids]
+    def add(
+        self,
+        ids: Sequence[str],
+        pairs: Sequence[tuple[int, int]],
+        counts: Mapping[str, int],
+        follows: Sequence[int] = (),
+        part: int = 0,
+    ) -> None:
+        again = stale(self.first, ids, part)
+        here = [0 if place in again else counts.get(key, 0) for place, key in enumerate(ids)]
         self.hits += sum(here)
-        for node, many in answers.weighed(pairs, here).items():
+        for _, node, many in self.linking.counts(ids, pairs, here):
             self.targets[node] = self.targets.get(node, 0) + many
+        for node in follows if self.linking.links.follows else ():
+            self.targets[node] = self.targets.get(node, 0) + self.linking.links.follows
 
     def of(self, nodes: Sequence[int]) -> list[int]:
         """The occurrences for each of `nodes`, as they stand in links.
@@ -71,6 +83,8 @@ class _Anew:
 
     def __init__(self, connection: Connection, campaign: int, hits: Hits) -> None:
         self.connection, self.campaign, self.hits = connection, campaign, hits
+        mine = connection.execute(select(table.c.settings, table.c.platform).where(table.c.id == campaign)).one()
+        self.linking = Linking(connection, links_of(mine.settings), mine.platform, hits)
         self._counted: dict[str, int] = {}  # the posts that matched the old topic; the others are not remembered
         texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at)
         self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
@@ -110,17 +124,20 @@ class _Anew:
         valued = [row for row in picks if row.at is not None and row.missing is None and row.act != "search"]
         by_author = [row for row in valued if row.n in unknown or (row.posts and row.n not in sums)]
         sums |= self._by_author(by_author)
-        found = [(row.n, sums.get(row.n, _Sum())) for row in valued]
+        found = [(row.n, sums.get(row.n, _Sum(self.linking))) for row in valued]
         self._value.run([(worth(read.hits), read.hits, self.campaign, n) for n, read in found])
         self._relink(dict(found))
-        self._answer.run([(_answer(row, came, counts), row.id) for row, came in pages if row.answer is not None])
+        first: dict[int, dict[str, int]] = {}
+        told = [(_answer(row, came, counts, self.linking, first.setdefault(row.n, {})), row) for row, came in pages]
+        self._answer.run([(answer, row.id) for answer, row in told if row.answer is not None])
 
     def _pages(self, first: int, last: int) -> list[tuple[Any, Came | None]]:
         """The answers with posts that served picks `first` to `last`, and what the ledger knows of each."""
         mine = (request.c.campaign == self.campaign) & request.c.n.between(first, last)
-        some = select(request.c.id, *(request.c[name] for name in PAGE)).where(
-            mine, request.c.kind.in_(USEFUL), request.c.posts > 0
-        )
+        told = request.c.posts > 0
+        if self.linking.links.follows:
+            told |= request.c.nodes.is_not(None)  # of pages without posts, those that tell whom an account follows
+        some = select(request.c.id, *(request.c[name] for name in PAGE)).where(mine, request.c.kind.in_(USEFUL), told)
         rows = self.connection.execute(some.order_by(request.c.n, request.c.part, request.c.id)).all()
         held = [row for row in rows if row.kind == "held"]
         origins: dict[str, list[Any]] = {}
@@ -136,9 +153,9 @@ class _Anew:
         # A page that was asked for twice, as the first answer was forgotten, counts once: as it came last.
         latest = {(row.n, row.part): came for row, came in pages}
         sums: dict[int, _Sum] = {}
-        for (n, _), came in latest.items():
+        for (n, part), came in latest.items():
             if came is not None:
-                sums.setdefault(n, _Sum()).add(came.ids, came.pairs, counts)
+                sums.setdefault(n, _Sum(self.linking)).add(came.ids, came.pairs, counts, came.follows, part)
         return sums, {n for (n, _), came in latest.items() if came is None}
 
     def _by_author(self, rows: Sequence[Any]) -> dict[int, _Sum]:
@@ -149,7 +166,7 @@ class _Anew:
         ids = {row.n: [key for key, came_at in posts.get(row.node, ()) if came_at <= row.at] for row in rows}
         everything = [key for some in ids.values() for key in some]
         counts, named = self._of(everything), self._mentioned(everything)
-        sums = {n: _Sum(ordered=False) for n in ids}
+        sums = {n: _Sum(self.linking, ordered=False) for n in ids}
         for n, some in ids.items():
             sums[n].add(some, [(place, node) for place, key in enumerate(some) for node in named.get(key, ())], counts)
         return sums
@@ -199,10 +216,12 @@ def _origin(row: Any, known: Iterable[Any]) -> Came | None:
     return None if newest is None else came_of(newest)
 
 
-def _answer(row: Any, came: Came | None, counts: Mapping[str, int]) -> str | None:
+def _answer(
+    row: Any, came: Came | None, counts: Mapping[str, int], linking: Linking, first: dict[str, int]
+) -> str | None:
     """The answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
-    if came is None:
+    if came is None or row.answer is None:
         return None
-    old, read = answers.unpacked(row.answer), _Sum()
-    read.add(came.ids, came.pairs, counts)
+    old, read = answers.unpacked(row.answer), _Sum(linking, first=first)
+    read.add(came.ids, came.pairs, counts, part=row.part)  # whom it follows, the reading adds itself
     return answers.packed(replace(old, hits=read.hits, target_hits=read.of([*old.targets])))

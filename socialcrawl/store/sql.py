@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import Grant, Node, Outcome, Page, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
+from socialcrawl.relevance import Links
 from socialcrawl.store import address, answers, reading
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.bulk import Lookup, among
@@ -22,6 +23,7 @@ from socialcrawl.store.held import Held, Reuse
 from socialcrawl.store.history import Finished
 from socialcrawl.store.ledger import Requests
 from socialcrawl.store.nodes import Nodes
+from socialcrawl.store.seen import Seen
 from socialcrawl.store.tables import account, outcome, pick, request
 from socialcrawl.store.trouble import told
 from socialcrawl.store.writes import Writes
@@ -38,6 +40,7 @@ class SqlStore:
         reuse: which answers of this database are taken again; None: none.
         server: the address that is asked: a mock and the platform itself do not answer for each other.
         marks: what tells the tokens of the credentials apart, by name: a token is billed, not its name.
+        links: what makes a link in this campaign.
     """
 
     def __init__(
@@ -50,13 +53,16 @@ class SqlStore:
         reuse: Reuse | None = None,
         server: str = "",
         marks: Mapping[str, str] | None = None,
+        links: Links = answers.ALIKE,
     ) -> None:
         self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
+        self.links = links
         self._write = Writes(connection, campaign, platform, server)
         self._nodes = Nodes(connection, platform)
         self._charges = SqlCharges(connection)
         self._barring = Barring(connection, platform)
-        self._held = Held(connection, self._write, self._nodes, reuse) if reuse and reuse.hours > 0 else None
+        self._seen = Seen(connection, campaign)
+        self._held = Held(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
         columns = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, columns.where(among(connection, account.c.node)))
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
@@ -107,7 +113,7 @@ class SqlStore:
 
     def held(self, request: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
-        if self._held is None:
+        if self._held is None or self._held.hours(request) <= 0:
             return None
         with self._transaction():
             return self._held.reply(request, now)
@@ -130,6 +136,7 @@ class SqlStore:
         with self._transaction():
             self._write.outcomes(outcomes)
             self._write.emptied(batch)
+        self._seen.forget()
 
     def unfinished(self) -> Batch:
         """See `protocols.Store.unfinished`."""
@@ -159,12 +166,15 @@ class SqlStore:
         self._barring.empty(gone.asked, now, number)
         pairs = answers.mentioned(page, numbers)
         self._write.page(page, numbers, pairs, now)
-        kept = answers.answer(page, numbers, same, pairs)
+        again = self._seen.stale(*grant.request.key, [row.id for row in page.posts])
+        kept = answers.answer(page, numbers, same, pairs, self.links, again=again)
+        if kept.follows:
+            self._write.follows(grant.request.key[0], kept.follows, now)
         payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
         billed = bill(payer, reply, billed_as(whole, gone, self._write.platform), self.tariff, self._charges)
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.
-        noted = reply.kind == "ok" and bool(page.posts or not page.accounts)
+        noted = reply.kind == "ok" and bool(page.posts or page.follows or not page.accounts)
         self._write.settlement(number, reply, billed, page, answers.nodes(pairs, kept) if noted else None)
         return reply
 
@@ -175,7 +185,9 @@ class SqlStore:
                 yield
         except DBAPIError as error:
             self._nodes.forget()
+            self._seen.forget()
             raise told(error, address.of(self.connection)) from error
         except BaseException:
             self._nodes.forget()
+            self._seen.forget()
             raise

@@ -22,6 +22,7 @@ select count(*), min(sent_at), coalesce(sum(coalesce(cost, most)), 0),
                     when endpoint in :reading then items else 0 end), 0)
 from request where campaign = :campaign and coalesce(kind, '') <> 'held'
 """
+ASKED = "select distinct endpoint from request where campaign = :campaign"
 ACTS = """
 select p.act, count(*), count(distinct o.node) filter (where coalesce(o.missing, '') <> 'temporary'),
   count(distinct o.node) filter (where o.missing <> 'temporary' and o.missing not like 'same-as:%'),
@@ -39,7 +40,7 @@ where platform = :platform and platform_id is not null and handle in :names
 # Only answers of the platform: what was held was one before.
 PAGES = """
 select part, count(*), count(cursor), sum(posts) from request
-where endpoint = :timeline and kind = 'ok' and part > 0 group by part order by part
+where endpoint like :timeline and kind = 'ok' and part > 0 and part < 1000 group by part order by part
 """
 ACCOUNTS = """
 select count(*), count(o.missing) filter (where o.missing not like 'same-as:%') from outcome o
@@ -48,7 +49,7 @@ where p.act in ('seed', 'expand') and coalesce(o.missing, '') <> 'temporary'
 """
 NAMED = """
 select count(*), count(*) filter (where exists (select 1 from request r
-  where r.campaign = p.campaign and r.n = p.n and r.part = 0 and r.endpoint = :by_name))
+  where r.campaign = p.campaign and r.n = p.n and r.part = 0 and r.endpoint like :by_name))
 from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act = 'expand'
 """
 SEARCHED = """
@@ -90,7 +91,9 @@ def done(
         number = connection.execute(text(NUMBER), {"name": name}).scalar()
         if number is None:
             return Done(known=known)
-        requests, began, money, posts = _one(connection, SPENT, campaign=number, reading=list(reading))
+        asked = connection.execute(text(ASKED), {"campaign": number}).scalars()
+        returning = [endpoint for endpoint in asked if endpoint.endswith(tuple(reading))]  # with a host, or without
+        requests, began, money, posts = _one(connection, SPENT, campaign=number, reading=returning)
         acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": number})}
         (found,) = _one(connection, FOUND, campaign=number)
     nothing = (0, 0, 0, 0)
@@ -115,9 +118,9 @@ def done(
 def typical(connection: Connection, roles: Roles) -> Typical:
     """What answers are like, from all campaigns of this database; assumed where there are too few."""
     with connection.begin():
-        pages = connection.execute(text(PAGES), {"timeline": roles.timeline}).all()
+        pages = connection.execute(text(PAGES), {"timeline": f"%{roles.timeline}%"}).all()
         accounts, gone = _one(connection, ACCOUNTS)
-        steps, named = _one(connection, NAMED, by_name=roles.by_name)
+        steps, named = _one(connection, NAMED, by_name=f"%{roles.by_name}")
         searched, authors = map(int, _one(connection, SEARCHED))
         seconds = SECONDS[connection.dialect.name]
         answers, mean = _one(

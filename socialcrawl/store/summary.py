@@ -66,6 +66,7 @@ class Summary:
     """
 
     name: str
+    platform: str
     base_url: str
     top: list[dict[str, Any]]
     seeds: NDArray[np.float64]
@@ -115,9 +116,11 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
         values = _rows(connection, VALUES, number)
         sent, posts, cost, began, ended, reused = _rows(connection, TOTALS, number)[0]
         billed = _rows(connection, BILLED, number)
+        source = orjson.loads(_rows(connection, SETTINGS, number)[0][0])["source"]
         return Summary(
             name=title,
-            base_url=orjson.loads(_rows(connection, SETTINGS, number)[0][0])["source"].get("base_url") or "",
+            platform=source["platform"],
+            base_url=source.get("base_url") or "",
             top=_dicts(connection, TOP, number, most=most),
             seeds=np.array([value for value, step in values if not step], np.float64),
             steps=np.array([value for value, step in values if step], np.float64),

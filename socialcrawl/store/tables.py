@@ -37,7 +37,7 @@ campaign = Table(
     metadata,
     Column("id", Count, primary_key=True, comment="number of the campaign in this database"),
     Column("name", Text, nullable=False, unique=True, comment="name given by the user"),
-    Column("platform", String(16), nullable=False, comment="x"),
+    Column("platform", String(16), nullable=False, comment="x, bluesky, mastodon or web"),
     Column("seed", Count, nullable=False, comment="seed of all random draws"),
     Column("settings", Text, nullable=False, comment="JSON of the settings when the campaign began, without secrets"),
     Column("identity", Text, nullable=False, comment="JSON of the settings that its history rests on, as they are now"),
@@ -51,7 +51,7 @@ account = Table(
     "account",
     metadata,
     Column("node", Count, primary_key=True, autoincrement=False, comment="number of the account in this database"),
-    Column("platform", String(16), nullable=False, comment="x"),
+    Column("platform", String(16), nullable=False, comment="x, bluesky, mastodon or web"),
     Column("platform_id", Text, comment="the platform's own id; NULL while only the username is known"),
     Column("username", Text, comment="username as last shown, without @; NULL while only the id is known"),
     Column("handle", Text, comment="username in lower case: usernames compare without case"),
@@ -106,8 +106,19 @@ mention = Table(
     metadata,
     Column("post", ForeignKey("post.id"), primary_key=True, comment="post.id"),
     Column("node", ForeignKey("account.node"), primary_key=True, index=True, comment="account.node mentioned"),
-    Column("kind", String(8), nullable=False, comment="mention, reply or repost: the strongest that applies"),
+    Column("kind", String(8), nullable=False, comment="mention, reply, repost or quote: the strongest that applies"),
+    Column("spans", Text, comment="JSON list of [from, to]: characters of the text that count; NULL: all of them"),
     comment="who is mentioned in which post",
+    sqlite_with_rowid=False,
+)
+
+follow = Table(
+    "follow",
+    metadata,
+    Column("node", ForeignKey("account.node"), primary_key=True, comment="account.node that follows"),
+    Column("followed", ForeignKey("account.node"), primary_key=True, index=True, comment="account.node it follows"),
+    Column("seen_at", Text, nullable=False, comment="when the platform first said so"),
+    comment="who follows whom, where a campaign asked for it",
     sqlite_with_rowid=False,
 )
 
@@ -148,7 +159,8 @@ outcome = Table(
     Column(
         "missing",
         Text,
-        comment="NULL, or why: suspended, protected, deleted, unknown, temporary, forgotten, same-as:<node>",
+        comment="NULL, or why: suspended, protected, deleted, unknown, temporary, excluded, opted-out, forgotten, "
+        "same-as:<node>",
     ),
     comment="what each pick found",
     sqlite_with_rowid=False,

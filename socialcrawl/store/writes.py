@@ -8,7 +8,7 @@ from math import isnan
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Received, Reply, Request, Who, iso
@@ -16,12 +16,15 @@ from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Statement, adding, inserting, renewing
 from socialcrawl.store.charges import Bill
-from socialcrawl.store.tables import hit, link, mention, outcome, pick, post, request, response, shadow
+from socialcrawl.store.linking import PARTIAL
+from socialcrawl.store.tables import follow, hit, link, mention, outcome, pick, post, request, response, shadow
 
 METRICS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views", "metrics_at")
 POST = (*PostRow._fields, "metrics_at", "fetched_at")
+REWRITTEN = dict.fromkeys(("text", "urls", "lang"), "new")
 RENEWED = dict.fromkeys(METRICS, "new") | {"original": "first"}
-MENTION = ("post", "node", "kind")
+MENTION = ("post", "node", "kind", "spans")
+FOLLOW = ("node", "followed", "seen_at")
 HIT = ("campaign", "post", "occurrences")
 PICK = ("campaign", "n", "batch", "node", "act", "score", "features")
 SHADOW = ("campaign", "n", "estimator", "score")
@@ -41,14 +44,17 @@ class Writes:
 
     def __init__(self, connection: Connection, campaign: int, platform: str, server: str = "") -> None:
         self.campaign, self.platform, self.server = campaign, platform, server
+        self._connection = connection
         self._pick = adding(connection, pick, PICK)  # few, and their scores need not be finite
         self._shadow = inserting(connection, shadow, SHADOW)
         # JSON has no infinity: PostgreSQL reads what is written as text.
         self._number: Callable[[float], Any] = str if connection.dialect.name == "postgresql" else float
         self._outcome = inserting(connection, outcome, OUTCOME)
         self._link = inserting(connection, link, LINK)
-        self._post = inserting(connection, post, POST, RENEWED, "id")
+        self._partial = platform in PARTIAL
+        self._post = inserting(connection, post, POST, RENEWED | (REWRITTEN if self._partial else {}), "id")
         self._mention = inserting(connection, mention, MENTION, "ignore")
+        self._follow = inserting(connection, follow, FOLLOW, "ignore")
         self._hit = inserting(connection, hit, HIT, "ignore")
         self._reserve = adding(connection, request, RESERVATION, returning="id")
         self._told = adding(connection, request, (*RESERVATION, *SETTLEMENT))
@@ -93,13 +99,27 @@ class Writes:
         self._told.one((*self._reservation(grant), *_settlement(reply), 0, 0, None, None))
 
     def page(self, page: Page, numbers: Mapping[Who, int], pairs: answers.Mentioned, now: str) -> None:
-        """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed."""
+        """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed.
+
+        A page of the web is written anew: its links count by what stands around them.
+        """
         if not page.posts:
             return
+        if self._partial:
+            ids = [row.id for row in page.posts]
+            self._connection.execute(delete(mention).where(mention.c.post.in_(ids)))
         authors = {row.author: numbers[Who(row.author, None)] for row in page.posts}
         self._post.run([(row[0], authors[row[1]], *row[2:], now, now) for row in page.posts])
-        self._mention.run([(page.posts[place].id, node, kind) for (place, node), kind in pairs.items()])
+        self._mention.run([
+            (page.posts[place].id, node, one.kind, answers.spans(one)) for (place, node), one in pairs.items()
+        ])  # fmt: skip
         self.hits(zip((row.id for row in page.posts), page.hits, strict=True))
+
+    def follows(self, n: int, followed: Sequence[int], now: str) -> None:
+        """Write whom the account of pick number `n` follows; when that was first seen stays."""
+        mine = select(pick.c.node).where(pick.c.campaign == self.campaign, pick.c.n == n)
+        node = self._connection.execute(mine).scalar_one()
+        self._follow.run([(node, other, now) for other in followed])
 
     def hits(self, counts: Iterable[tuple[str, int]]) -> None:
         """Write which posts match the topic, from (post id, occurrences)."""

@@ -9,8 +9,9 @@ from socialcrawl.relevance import worth
 from socialcrawl.store.bulk import Statement
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
-from socialcrawl.store.erasure.ledger import Hits, Key, Read
+from socialcrawl.store.erasure.ledger import Hits, Key, Read, linkings
 from socialcrawl.store.erasure.sparing import FORGOTTEN
+from socialcrawl.store.linking import Linking
 from socialcrawl.store.tables import link, mention, outcome, pick, post, shadow
 
 CHUNK = 1_000  # picks at a time
@@ -35,6 +36,7 @@ class Derived:
 
     def __init__(self, connection: Connection, gone: Gone, read: dict[Key, Read]) -> None:
         self.connection, self.gone, self.read = connection, gone, read
+        self.linked = linkings(connection)
         self.changed: set[int] = set()
         self.outcomes = self.links = 0
         values: dict[str, Any] = {name: bindparam(name) for name in OUTCOME[:3]}
@@ -101,7 +103,7 @@ class Derived:
         for row in rows:
             read = self.read.get((campaign, row.n))
             if (read is None or read.unknown) and row.act != "search":
-                read = self._by_author(row, hits.of(campaign))
+                read = self._by_author(row, hits.of(campaign), self.linked[campaign])
             assert read is not None
             if not read.lost:
                 continue
@@ -131,7 +133,7 @@ class Derived:
         self._alpha.run(renewed)
         self.links += len(cut) + len(renewed)
 
-    def _by_author(self, row: Any, hits: Any) -> Read:
+    def _by_author(self, row: Any, hits: Any, linking: Linking) -> Read:
         """What a pick read, where the ledger does not say: the author's posts that were there by then."""
         read = Read()
         mine = (post.c.author == row.node) & (post.c.fetched_at <= row.at)
@@ -139,11 +141,12 @@ class Derived:
         left = [key for key in keys if key not in self.gone.posts]
         read.posts, read.lost = len(left), len(keys) - len(left)
         read.hits = sum(hits.get(key, 0) for key in left)
-        pairs = select(mention.c.post, mention.c.node).join(post, post.c.id == mention.c.post).where(mine)
-        for key, node in self.connection.execute(pairs):
-            read.targets.add(node)
-            if key not in self.gone.posts:
-                read.left[node] = read.left.get(node, 0) + hits.get(key, 0)
+        named = select(mention.c.post, mention.c.node, mention.c.kind)
+        for key, node, kind in self.connection.execute(named.join(post, post.c.id == mention.c.post).where(mine)):
+            if weight := linking.links.weight(kind):
+                read.targets.add(node)
+                if key not in self.gone.posts:
+                    read.left[node] = read.left.get(node, 0) + weight * hits.get(key, 0)
         return read
 
     def _note(self, campaigns: Any) -> None:

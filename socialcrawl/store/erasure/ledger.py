@@ -1,6 +1,6 @@
 """The ledger without what goes: parameters, pages and kept answers, and what is left of the pages each pick read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -12,12 +12,15 @@ from socialcrawl.store import answers
 from socialcrawl.store.bulk import updating
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.keyed import keyed
+from socialcrawl.store.linking import Linking, links_of
+from socialcrawl.store.seen import stale
+from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.tables import hit, request
 
 CHUNK = 2_000  # rows read at a time
 CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
-NAMES, IDS = ("usernames", "username"), ("ids", "id")  # parameters that name users
-TOKENS = ("pagination_token", "next_token")  # they belong to the answer before
+NAMES, IDS = ("usernames", "username", "acct", "url"), ("ids", "id")  # parameters that name users
+TOKENS = ("pagination_token", "next_token", "cursor", "max_id")  # they belong to the answer before
 Key = tuple[int, int]
 """A pick: campaign.id, pick.n."""
 
@@ -29,6 +32,7 @@ class Came(NamedTuple):
     pairs: list[tuple[int, int]]
     found: list[int]
     missing: dict[int, str]
+    follows: Sequence[int] = ()
 
 
 @dataclass(slots=True)
@@ -36,7 +40,8 @@ class Read:
     """What a pick read: all targets, and what is left without the posts that go.
 
     `posts` and `hits` count the posts left and their occurrences; `left` has the occurrences of the posts left that
-    mention each target; `unknown` says that the ledger does not know the posts of one of its pages.
+    mention each target; `first` tells on which page each post came; `unknown` says that the ledger does not know the
+    posts of one of its pages.
     """
 
     posts: int = 0
@@ -45,6 +50,7 @@ class Read:
     left: dict[int, int] = field(default_factory=dict)
     lost: int = 0
     unknown: bool = False
+    first: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -73,13 +79,13 @@ class Hits:
 
 def passed(connection: Connection, gone: Gone) -> Ledger:
     """The whole ledger, read once in order of campaigns; nothing is written."""
-    found, hits = Ledger(), Hits(connection)
+    found, hits, linked = Ledger(), Hits(connection), linkings(connection)
     origins = _origins(connection)
     for row in _rows(connection):
         came = origins.get(row.digest) if row.kind == "held" else came_of(row)
         if row.kind in ("ok", "held", "missing"):
-            _add(found.read, row, came, gone, hits)
-        cleaned = _cleaned(row, came, gone, hits)
+            _add(found.read, row, came, gone, hits, linking=linked[row.campaign])
+        cleaned = _cleaned(row, came, gone, hits, linked[row.campaign])
         if cleaned is not None:
             found.rows.append((*cleaned, row.id))
             if cleaned[-1] != row.answer:
@@ -96,7 +102,7 @@ def write(connection: Connection, ledger: Ledger) -> int:
 
 
 def _rows(connection: Connection) -> Iterator[Any]:
-    names = ("id", "campaign", "n", "kind", "posts", *CLEANED)
+    names = ("id", "campaign", "n", "part", "kind", "posts", *CLEANED)
     columns = select(*(request.c[name] for name in names))
     for campaign in (
         connection.execute(select(request.c.campaign).distinct().order_by(request.c.campaign)).scalars().all()
@@ -115,8 +121,7 @@ def came_of(row: Any) -> Came | None:
     """The page of a row of the ledger; None if the ledger does not know it (an older program, or a look-up)."""
     if row.nodes is None:
         return None
-    pairs, found, missing = answers.from_nodes(row.nodes)
-    return Came(orjson.loads(row.post_ids or "[]"), pairs, found, missing)
+    return Came(orjson.loads(row.post_ids or "[]"), *answers.from_nodes(row.nodes))
 
 
 def _origins(connection: Connection) -> dict[str, Came]:
@@ -131,8 +136,20 @@ def _origins(connection: Connection) -> dict[str, Came]:
     return {row.digest: came for row in rows if (came := came_of(row)) is not None}
 
 
-def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: Hits) -> None:
+def linkings(connection: Connection) -> dict[int, Linking]:
+    """What makes a link in each campaign, by its number."""
+    columns = select(table.c.id, table.c.settings, table.c.platform)
+    rows = connection.execute(columns).all()
+    return {row.id: Linking(connection, links_of(row.settings), row.platform) for row in rows}
+
+
+def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: Hits, *, linking: Linking) -> None:
     """Add a page to what its pick read."""
+    if came is not None and came.follows and (worth := linking.links.follows):
+        mine = read.setdefault((row.campaign, row.n), Read())
+        for node in came.follows:
+            mine.targets.add(node)
+            mine.left[node] = mine.left.get(node, 0) + worth
     if not row.posts:
         return
     mine = read.setdefault((row.campaign, row.n), Read())
@@ -140,26 +157,29 @@ def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: H
         mine.unknown = True
         return
     counts = hits.of(row.campaign)
-    here = [counts.get(key, 0) for key in came.ids]
+    again = stale(mine.first, came.ids, row.part)
+    here = [0 if place in again else counts.get(key, 0) for place, key in enumerate(came.ids)]
     kept = [key not in gone.posts for key in came.ids]
-    mine.posts += sum(kept)
+    mine.posts += sum(stays and place not in again for place, stays in enumerate(kept))
     mine.lost += len(kept) - sum(kept)
     mine.hits += sum(count for count, stays in zip(here, kept, strict=True) if stays)
-    for place, node in came.pairs:
+    for place, node, many in linking.counts(came.ids, came.pairs, here):
         mine.targets.add(node)
         if kept[place]:
-            mine.left[node] = mine.left.get(node, 0) + here[place]
+            mine.left[node] = mine.left.get(node, 0) + many
 
 
-def _cleaned(row: Any, came: Came | None, gone: Gone, hits: Hits) -> tuple[Any, ...] | None:
+def _cleaned(row: Any, came: Came | None, gone: Gone, hits: Hits, linking: Linking) -> tuple[Any, ...] | None:
     """The new values of CLEANED for a row; None if it holds nothing that goes."""
     params, digest, cursor = asked(row, gone)
     page = None if came is None or row.kind == "held" else _page(came, gone)
-    answer = _answer(row, came, gone, hits)
+    answer = _answer(row, came, gone, hits, linking)
     post_ids, nodes = row.post_ids, row.nodes
     if came is not None and page is not None:
         post_ids = None if row.post_ids is None else orjson.dumps(page.ids).decode()
-        nodes = answers.nodes(page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing))
+        nodes = answers.nodes(
+            page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing, follows=tuple(page.follows))
+        )
     elif row.post_ids is not None:
         ids = orjson.loads(row.post_ids)
         if any(key in gone.posts for key in ids):
@@ -174,7 +194,7 @@ def asked(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
     left = dict(params)
     for name in (*IDS, *NAMES):
         if name in params:
-            keys = str(params[name]).split(",")
+            keys = [str(params[name])] if name == "url" else str(params[name]).split(",")
             stay = [key for key in keys if (key.lower() not in gone.names if name in NAMES else key not in gone.ids)]
             left[name] = ",".join(stay)
     if left == params:
@@ -192,11 +212,12 @@ def _page(came: Came, gone: Gone) -> Came | None:
         [(places[place], node) for place, node in came.pairs if place in places and node not in gone.nodes],
         [node for node in came.found if node not in gone.nodes],
         {node: why for node, why in came.missing.items() if node not in gone.nodes},
+        [node for node in came.follows if node not in gone.nodes],
     )
     return None if left == came else left
 
 
-def _answer(row: Any, came: Came | None, gone: Gone, hits: Hits) -> str | None:
+def _answer(row: Any, came: Came | None, gone: Gone, hits: Hits, linking: Linking) -> str | None:
     """The answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
     if row.answer is None:
         return None
@@ -206,11 +227,11 @@ def _answer(row: Any, came: Came | None, gone: Gone, hits: Hits) -> str | None:
     page = _page(came, gone)
     if page is None:
         return _unnamed(row.answer, old, gone)
-    if row.kind == "held":
+    if row.kind == "held" or not linking.plain:
         return None  # it can be made again of what is left
     counts = hits.of(row.campaign)
     here = [counts.get(key, 0) for key in page.ids]
-    targets = answers.weighed(page.pairs, here)
+    targets = answers.weighed((node, here[place]) for place, node in page.pairs)
     new = replace(old, posts=len(here), hits=sum(here), targets=list(targets), target_hits=list(targets.values()))
     return _unnamed(row.answer, new, gone)
 
@@ -223,6 +244,7 @@ def _unnamed(text: str, old: Answer, gone: Gone) -> str:
         target_hits=[hits for _, hits in kept],
         found={node: key for node, key in old.found.items() if node not in gone.nodes},
         missing={node: why for node, why in old.missing.items() if node not in gone.nodes},
+        follows=tuple(node for node in old.follows if node not in gone.nodes),
     )
     packed = answers.packed(new)
     return text if packed == text else packed

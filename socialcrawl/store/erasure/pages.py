@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, delete, exists, select, update
 
-from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.model import AccountRow, Page, PostRow, Who
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import asked
@@ -59,9 +59,8 @@ def without(page: Page, gone: Barred) -> Page:
     return Page(
         posts=[_post(page.posts[i], gone, cited=i in cited) for i in kept],
         hits=[page.hits[i] for i in kept],
-        mentions=[
-            Mention(places[m.post], m.who, m.kind) for m in page.mentions if m.post in places and not gone.who(m.who)
-        ],
+        mentions=[m._replace(post=places[m.post]) for m in page.mentions if m.post in places and not gone.who(m.who)],
+        follows=[who for who in page.follows if not gone.who(who)],
         accounts=[_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
         answered=[who for who in page.answered if not gone.who(who)],
         missing=[
@@ -215,6 +214,7 @@ def _whos(page: Page) -> list[Who]:
         *page.answered,
         *(mention.who for mention in page.mentions),
         *(who for who, _ in page.missing),
+        *page.follows,
     ]
 
 

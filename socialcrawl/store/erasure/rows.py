@@ -15,7 +15,7 @@ from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.orders import Order
 from socialcrawl.store.erasure.texts import without_links, without_names
-from socialcrawl.store.tables import account, charge, hit, mention, post, request, response, tombstone
+from socialcrawl.store.tables import account, charge, follow, hit, mention, post, request, response, tombstone
 
 CHUNK = 5_000  # rows read at a time
 FEW = 20  # names to search for in SQL
@@ -87,6 +87,8 @@ def _profiles(connection: Connection, gone: Gone, ids: Container[str]) -> int:
 def removed(connection: Connection) -> dict[str, int]:
     """The numbers of rows removed: posts, and mentions and hits with them; mentions of the forgotten too."""
     ids, nodes = select(gone_post.c.id), select(gone_node.c.node)
+    known = follow.c.node.in_(nodes) | follow.c.followed.in_(nodes)
+    connection.execute(delete(follow).where(known))
     said = delete(mention).where(mention.c.post.in_(ids) | mention.c.node.in_(nodes))
     return {
         "hit": connection.execute(delete(hit).where(hit.c.post.in_(ids))).rowcount,

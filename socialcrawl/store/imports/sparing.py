@@ -3,7 +3,7 @@
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from socialcrawl.model import Mention, Page, Who
+from socialcrawl.model import Page, Who
 from socialcrawl.store.erasure.pages import Barred, without
 from socialcrawl.store.imports.found import Found
 
@@ -52,5 +52,5 @@ def _some(page: Page, places: Sequence[int]) -> Page:
         page,
         posts=[page.posts[place] for place in places],
         hits=[page.hits[place] for place in places],
-        mentions=[Mention(new[m.post], m.who, m.kind) for m in page.mentions if m.post in new],
+        mentions=[m._replace(post=new[m.post]) for m in page.mentions if m.post in new],
     )

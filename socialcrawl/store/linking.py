@@ -1,0 +1,68 @@
+"""What a stored mention counts for its link, when a page is counted anew: by its kind, in its part of the post."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, select
+
+from socialcrawl.relevance import Hits, Links, within
+from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.tables import mention, post
+
+PARTIAL = ("web",)  # platforms whose mentions count in a part of their post only
+
+
+def links_of(settings: str) -> Links:
+    """What makes a link in a campaign, from its settings as the database has them (JSON)."""
+    whole = orjson.loads(settings)
+    return Links.of(whole.get("crawl", {}).get("links", {}))
+
+
+class Linking:
+    """The links of one campaign, as `answers.counted` makes them, from the tables.
+
+    Args:
+        connection: the database.
+        links: what makes a link.
+        platform: of the campaign.
+        hits: the occurrences of its topic in a post, by its text, its language and when it was written.
+    """
+
+    def __init__(self, connection: Connection, links: Links, platform: str, hits: Hits | None = None) -> None:
+        self.links, self.hits, self.partial = links, hits, platform in PARTIAL
+        self.plain = links.plain and not self.partial
+        kinds = select(mention.c.post, mention.c.node, mention.c.kind, mention.c.spans)
+        self._kinds = Lookup(connection, kinds.where(among(connection, mention.c.post)))
+        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at)
+        self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
+
+    def counts(
+        self, ids: Sequence[str], pairs: Sequence[tuple[int, int]], here: Sequence[int]
+    ) -> Iterator[tuple[int, int, int]]:
+        """(place, node, occurrences) of the pairs that make a link, in order.
+
+        Args:
+            ids: the posts of a page.
+            pairs: (place of a post, node mentioned).
+            here: the occurrences in each post.
+        """
+        if self.plain:
+            yield from ((place, node, here[place]) for place, node in pairs)
+            return
+        wanted = list(dict.fromkeys(ids[place] for place, _ in pairs))
+        told = {(row.post, row.node): row for row in self._kinds.rows(wanted)}
+        parted = list(dict.fromkeys(row.post for row in told.values() if row.spans is not None))
+        texts = {row.id: row for row in self._texts.rows(parted)}
+        for place, node in pairs:
+            row = told.get((ids[place], node))
+            if weight := self.links.weight("mention" if row is None else row.kind):
+                parts = row.spans is not None if row is not None else self.partial  # the page has it no more
+                yield place, node, weight * (self._within(row, texts) if parts else here[place])
+
+    def _within(self, row: Any, texts: Mapping[str, Any]) -> int:
+        text = None if row is None else texts.get(row.post)
+        if text is None or self.hits is None:
+            return 0
+        hits, lang, at = self.hits, text.lang, text.created_at
+        return within(text.text, orjson.loads(row.spans), lambda part: hits(part, lang, at))
