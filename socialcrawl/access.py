@@ -4,19 +4,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from socialcrawl.model import Credential
+from socialcrawl.platforms import known
+from socialcrawl.platforms.platform import Secret
 from socialcrawl.secret import secret
 from socialcrawl.settings import Settings
 from socialcrawl.tokens import SharedLease, TokenLeases, distinct, mark
-
-Secret = str | tuple[str, ...]
-ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets.
 
-    `marks` tell tokens apart that stood in one variable one after the other: they may belong to two accounts.
+    `marks` tell tokens apart that stood in one variable one after the other: they may belong to two accounts. Who asks
+    without a token has a mark too: the windows are those of this machine's address.
     """
 
     credentials: tuple[Credential, ...]
@@ -43,23 +43,23 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
         SettingsError: a variable is not set or holds no token, or two name the same one.
         StoreError: another process uses one of them.
     """
-    source = settings.source
-    wanted = [(Credential(token.name, token.speaks), token.env) for token in source.tokens]
-    wanted = wanted or [(Credential(ONLY), source.token_env)]
+    wanted = known.of(settings).credentials(settings)
     secrets: dict[str, Secret] = {
         credential.name: secret(env) if isinstance(env, str) else tuple(secret(name) for name in env)
         for credential, env in wanted
+        if env is not None
     }
     distinct(secrets)
     credentials = tuple(credential for credential, _ in wanted)
     if not lease:
         return Access(credentials, secrets)
     held = among or TokenLeases()
+    used = {credential.name: secrets.get(credential.name, "") for credential in credentials}
     with ExitStack() as undo:
         leases = []
-        for name, value in secrets.items():
+        for name, value in used.items():
             leases.append(held.take(base, value, name))
             undo.callback(leases[-1].release)
         undo.pop_all()
-    marks = {name: mark(base, value) for name, value in secrets.items()}
+    marks = {name: mark(base, value) for name, value in used.items()}
     return Access(credentials, secrets, marks, leases)

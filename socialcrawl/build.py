@@ -1,6 +1,6 @@
 """The one place where the parts of a campaign are joined."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -13,21 +13,21 @@ from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.retry import Backoff
 from socialcrawl.limits.shared import Membership, Shared
+from socialcrawl.model import Node
 from socialcrawl.pace import Pace
 from socialcrawl.plan import THREADS, Plan, chosen, looking_on, plan
+from socialcrawl.platforms.platform import Keys, Wired
 from socialcrawl.protocols import Source, Watcher
 from socialcrawl.run import Parts
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Excluding
-from socialcrawl.sources.x.source import XSource, span
-from socialcrawl.sources.x.wire import XWire, client
-from socialcrawl.store.campaigns import Change, campaign, line
+from socialcrawl.store.campaigns import Change, Line, campaign, line
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.sparing import Sparing
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.sql import SqlStore
-from socialcrawl.tokens import TokenLeases
+from socialcrawl.tokens import TokenLeases, state_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class Campaign:
     lease: Lease
     access: Access
     together: Callable[[], int]
+    wire: Wired
     member: Membership | None = None
 
     @property
@@ -86,6 +87,7 @@ class Campaign:
             ends.callback(self.store.close)
             if self.member is not None:
                 ends.callback(self.member.leave)
+            ends.callback(self.wire.close)
             self.parts.pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -128,7 +130,7 @@ def build(
     along = line(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
     source = _source(meant, along.texts, clock.now())
-    seeds = Seeds(along.queries, names, settings.seeds.most, look_up=not meant.words.search, topics=along.topics)
+    seeds = _seeds(meant, along, names)
     crawl = Collect(seeds, estimator, settings.crawl.steps, source.width, choice, shadows=shadows)
     most = settings.budget.max_nodes
     together = settings.crawl.together
@@ -136,8 +138,9 @@ def build(
     bounded = crawl if most is None else Bounded(crawl, most)
     wire = wired(meant, allowed, clock.now)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
-    pace: Callable[[], int] = (lambda: together) if together else Pace(store, crawl, meant.policy, allowed.credentials)
-    return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, member)
+    windows = meant.policy, allowed.credentials, meant.timeline
+    pace: Callable[[], int] = (lambda: together) if together else Pace(store, crawl, *windows)
+    return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
 def known_as(settings: Settings) -> str:
@@ -145,13 +148,15 @@ def known_as(settings: Settings) -> str:
     return f"{settings.name!r} ({settings.database})"
 
 
+def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
+    settings, platform = meant.settings, meant.platform
+    look_up, known = not platform.expanded(settings), not platform.look_up
+    return Seeds(along.queries, names, settings.seeds.most, look_up=look_up, topics=along.topics, known=known)
+
+
 def _source(meant: Plan, queries: list[str], now: float) -> Source:
     """The platform, as the campaign asks it: neither the forgotten nor the excluded."""
-    settings = meant.settings
-    pages = settings.source.pages_per_user, settings.seeds.search_pages
-    bounds = span(meant.topic.begin, meant.topic.end, now)
-    platform = XSource(meant.policy, meant.words, queries, *pages, span=bounds)
-    return Sparing(Excluding(platform, meant.accounts))
+    return Sparing(Excluding(meant.platform.source(meant.terms, queries, now), meant.accounts))
 
 
 def _planner(meant: Plan, allowed: Access, member: Membership | None) -> WindowPlanner:
@@ -160,12 +165,9 @@ def _planner(meant: Plan, allowed: Access, member: Membership | None) -> WindowP
     return WindowPlanner(meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day, shared=member)
 
 
-def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> XWire:
-    """The wire of a campaign, with a client for each of its tokens; `now` is the clock."""
-    source = meant.settings.source
-    timeout = (min(10.0, source.timeout), source.timeout)
-    clients = {name: client(secret, meant.base, timeout) for name, secret in allowed.secrets.items()}
-    return XWire(clients, meant.words, meant.policy, meant.topic.hits, now, source.keep_original, source.keep_answers)
+def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> Wired:
+    """The wire of a campaign, with its tokens; `now` is the clock."""
+    return meant.platform.wire(meant.terms, Keys(allowed.secrets, state_folder), now)
 
 
 def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
@@ -183,7 +185,15 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         number = campaign(connection, whole, identity, now, change=leave, queries=meant.queries)
         undo.pop_all()
     source = settings.source
-    reuse = Reuse(source.reuse_hours, meant.topic.hits, source.keep_original)
+    links = meant.terms.links
+    reuse = Reuse(source.reuse_hours, meant.topic.hits, source.keep_original, links)
     return SqlStore(
-        connection, number, source.platform, meant.policy.tariff, reuse=reuse, server=meant.base, marks=allowed.marks
+        connection,
+        number,
+        source.platform,
+        meant.policy.tariff,
+        reuse=reuse,
+        server=meant.base,
+        marks=allowed.marks,
+        links=links,
     ), lease

@@ -17,9 +17,9 @@ from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick
 from socialcrawl.plan import chosen
+from socialcrawl.platforms import known
 from socialcrawl.protocols import History
 from socialcrawl.settings import Settings, checked
-from socialcrawl.sources.x.vocabulary import vocabulary
 from socialcrawl.store.traces import Ask, Begun, Led, Traces
 from socialcrawl.store.versions import in_force
 
@@ -129,8 +129,9 @@ def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = 
         names: the accounts it named.
         topics: the first pick.n under each new topic.
     """
-    look_up = not vocabulary(settings.source.vocabulary).search
-    seeds = Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics)
+    asked = known.of(settings)
+    look_up = not asked.expanded(settings)
+    seeds = Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
     return Collect(seeds, chosen(settings)[0], settings.crawl.steps)
 
 

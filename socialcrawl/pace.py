@@ -6,7 +6,6 @@ from socialcrawl.collect.crawl import Collect
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.rate import measured, rate
 from socialcrawl.model import Credential
-from socialcrawl.sources.x.source import TIMELINE
 from socialcrawl.store.paces import keep_refresh_rate, latencies, refresh_rate
 from socialcrawl.store.sql import SqlStore
 
@@ -20,12 +19,14 @@ class Pace:
         crawl: says whether it is still at its seeds.
         policy: the windows.
         credentials: the tokens, whose windows add up.
+        timeline: the endpoint that most requests go to.
     """
 
     store: SqlStore
     crawl: Collect
     policy: Policy
     credentials: tuple[Credential, ...]
+    timeline: str
     chosen: int | None = None
 
     def __call__(self) -> int:
@@ -39,7 +40,7 @@ class Pace:
         if self.crawl.seeds.due(1, lambda _: 1)[1]:
             return None
         latency = measured(latencies(self.store.connection, self.store.campaign))
-        rules = [self.policy.endpoints[TIMELINE].rules(credential.kind) for credential in self.credentials]
+        rules = [self.policy.endpoint(self.timeline).rules(credential.kind) for credential in self.credentials]
         first = [several[0] for several in rules if several]
         if latency is None or not first:
             return None

@@ -13,19 +13,19 @@ from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.quote import at_most, total
 from socialcrawl.limits.rate import TOGETHER
-from socialcrawl.limits.shape import Roles, Shape
+from socialcrawl.limits.shape import Shape
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.platforms import known
+from socialcrawl.platforms.platform import Platform, Terms
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.relevance import Topic
 from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Accounts
-from socialcrawl.sources.x.source import BY_ID, BY_NAME, SEARCH, TIMELINE
-from socialcrawl.sources.x.vocabulary import Vocabulary, vocabulary
 from socialcrawl.words import seconds
 
-ROLES = Roles(search=SEARCH, by_name=BY_NAME, by_id=BY_ID, timeline=TIMELINE)
+KINDS = ("app", "user", "public")  # of tokens
 THREADS = TOGETHER  # requests in flight at most
 
 
@@ -37,8 +37,8 @@ class Plan:
         settings: the file.
         topic: what it is about.
         table: the platform's own policy; `policy` is the same under the campaign's [limits].
-        words: the vocabulary.
-        base: the server that is asked; `billed` says that it is not on this machine.
+        platform: what is asked.
+        base: the server that is asked; `billed` says that it charges, and is not on this machine.
         queries: the texts to search.
         usernames: the accounts to begin with.
         caps: the budget, but for the number of nodes, which the crawl keeps.
@@ -50,7 +50,7 @@ class Plan:
     topic: Topic
     table: Policy
     policy: Policy
-    words: Vocabulary
+    platform: Platform
     base: str
     billed: bool
     queries: list[str]
@@ -65,11 +65,11 @@ class Plan:
         settings = self.settings
         return Shape(
             policy=self.policy,
-            roles=ROLES,
-            kinds=tuple(token.speaks for token in settings.source.tokens) or ("app",),
+            roles=self.platform.roles,
+            kinds=tuple(credential.kind for credential, _ in self.platform.credentials(settings)),
             queries=len(self.queries),
             search_pages=settings.seeds.search_pages,
-            expanded=bool(self.words.search),
+            expanded=self.platform.expanded(settings),
             usernames=len({name.lower() for name in self.usernames}),
             most_found=settings.seeds.most,
             pages_per_user=settings.source.pages_per_user,
@@ -78,6 +78,16 @@ class Plan:
             caps=self.caps,
             flight=min(THREADS, settings.crawl.together or THREADS),
         )
+
+    @property
+    def timeline(self) -> str:
+        """The endpoint that most requests go to."""
+        return self.platform.timeline(self.settings, self.base)
+
+    @property
+    def terms(self) -> Terms:
+        """The campaign as its platform has to know it."""
+        return Terms(self.settings, self.topic, self.policy, self.base, self.usernames)
 
     @property
     def most(self) -> int | None:
@@ -94,7 +104,7 @@ class Plan:
         budget = self.settings.budget
         if not self.billed or budget.max_posts is not None or budget.max_money is not None:
             return
-        timelines = self.table.endpoints[TIMELINE]
+        timelines = self.table.endpoint(self.timeline)
         page = self.table.price("post", timelines.page)
         window = max(rules[0].k for rules in (timelines.app, timelines.user) if rules) * page / MILLS_PER_DOLLAR
         raise SettingsError(
@@ -113,15 +123,17 @@ def plan(settings: Settings) -> Plan:
     topic = about(settings)
     own = settings.source.policy
     table = policy(settings.source.platform) if own is None else policy_in(own)
-    _complete(table)
+    platform = known.of(settings)
+    _complete(table, platform)
     base = settings.source.base_url or table.base_url
-    usernames = _usernames(settings)
-    queries = topic.searches() if settings.seeds.search else []
+    platform.fits(settings, base)
+    usernames = _usernames(settings, platform)
+    queries = platform.queries(settings, topic)
     if not queries and not usernames:
-        raise SettingsError("There is nothing to start from: set search = true or name usernames under [seeds].")
-    words = vocabulary(settings.source.vocabulary)
+        search = "set search = true or " if platform.searches else ""
+        raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
     rules = table.limited(settings.limits.k, settings.limits.d)
-    billed = not is_loopback(base)
+    billed = table.billed and not is_loopback(base)
     accounts = Accounts(settings.accounts.exclude, settings.accounts.include)
     _asked(usernames, accounts)
     return Plan(
@@ -129,7 +141,7 @@ def plan(settings: Settings) -> Plan:
         topic,
         table,
         rules,
-        words,
+        platform,
         base,
         billed,
         queries,
@@ -158,10 +170,11 @@ def _asked(usernames: list[str], accounts: Accounts) -> None:
             )
 
 
-def _complete(table: Policy) -> None:
-    for name in (SEARCH, BY_NAME, BY_ID, TIMELINE):
-        known = table.endpoints.get(name)
-        if known is None or not (known.app or known.user):
+def _complete(table: Policy, platform: Platform) -> None:
+    roles = platform.roles
+    for name in dict.fromkeys((roles.search, roles.by_name, roles.by_id, roles.timeline)):
+        found = table.known(name) if name else None
+        if name and (found is None or not any(found.rules(kind) for kind in KINDS)):
             raise SettingsError(f'The policy has no rules for {name}: add [endpoints."{name}"] with app or user.')
 
 
@@ -186,14 +199,9 @@ def _caps(settings: Settings) -> Caps:
     return Caps(given.max_requests, given.max_posts, money, lasting)
 
 
-def _usernames(settings: Settings) -> list[str]:
+def _usernames(settings: Settings, platform: Platform) -> list[str]:
     file = settings.seeds.file
-    names = [*settings.seeds.usernames, *(usernames_in(file) if file is not None else ())]
-    names = [name.strip().removeprefix("@") for name in names]
-    wrong = [name for name in names if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15]
-    if wrong:
-        raise SettingsError(f"{wrong[0]!r} is no username of X: letters, digits and _, 15 at most (under [seeds]).")
-    return names
+    return platform.names([*settings.seeds.usernames, *(usernames_in(file) if file is not None else ())])
 
 
 def chosen(settings: Settings) -> tuple[Estimator, Strategy]:

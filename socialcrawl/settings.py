@@ -66,8 +66,10 @@ class Settings(Section):
         chosen["topic"] = {key: told for key, told in whole["topic"].items() if key in own or told != topic[key]}
         chosen["seeds"] = {key: whole["seeds"][key] for key in ("search", "most", "search_pages")}
         chosen["seeds"]["usernames"] = usernames
+        if whole["seeds"]["lists"]:
+            chosen["seeds"]["lists"] = whole["seeds"]["lists"]
         chosen["crawl"] = {key: whole["crawl"][key] for key in ("estimator", "switch_after", "start")}
-        later = ("strategy", "q", "zeta", "nr_d", "features", "regressor")  # older campaigns have the defaults
+        later = ("strategy", "q", "zeta", "nr_d", "features", "regressor", "links")  # older campaigns have the defaults
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}

@@ -29,7 +29,7 @@ class TokenLease:
 
     Args:
         base: the address of the server; what follows host and port is of no account.
-        token: a bearer token, or the four secrets of OAuth 1.0a.
+        token: a bearer token, or the four secrets of OAuth 1.0a; "" for who asks without one.
         name: that of the credential, for people.
 
     Raises:
@@ -40,9 +40,10 @@ class TokenLease:
         self._lock: Lock | None = None
         if sys.platform != "win32":
             folder, host = state_folder(), _host(base)
+            what = f"uses the token of the credential {name!r} on" if token else "asks, without a token as this one,"
             busy = (
-                f"Another process uses the token of the credential {name!r} on {host}, and its rate limits: wait for "
-                "it, stop it, or use another token."
+                f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or "
+                f"{'use another token' if token else 'let one daemon run both campaigns'}."
             )
             self._lock = Lock(folder / f"{_hash(_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
 
@@ -137,6 +138,8 @@ def state_folder() -> Path:
 
 
 def _host(base: str) -> str:
+    if not base:
+        return "the web"
     parts = urlsplit(base)
     host = ALIASES.get(parts.hostname or "", parts.hostname)
     return f"{host}:{parts.port or PORTS.get(parts.scheme, 0)}"

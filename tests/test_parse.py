@@ -217,3 +217,38 @@ def test_hits_are_counted_by_text_language_and_time(words):
     assert seen == [(row.text, row.lang, row.created_at) for row in page.posts]
     assert seen[0] == ("one", "de", "2026-11-20T00:00:00.000Z")
     assert seen[1][:2] == ("two", None)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://twitter.com/Bob/status/6", "Bob"),
+        ("https://x.com/Bob/status/6?s=20", "Bob"),
+        ("https://mobile.twitter.com/Bob/status/6/photo/1", "Bob"),
+        ("https://x.com/Bob/status/7", None),
+        ("https://x.com/i/status/6", None),
+        ("https://example.org/Bob/status/6", None),
+    ],
+)
+def test_who_is_quoted_is_named_by_the_link_to_the_quoted_post(words, address, name):
+    quoting = {words.references: [{"type": "quoted", "id": "6"}], "entities": {"urls": [{"expanded_url": address}]}}
+    assert mentions_of(words, **quoting) == ([(None, name, "quote")] if name else [])
+
+
+@BOTH
+def test_whoever_is_quoted_and_named_too_is_mentioned_once(words):
+    entities = {"urls": [{"expanded_url": "https://x.com/Bob/status/6"}], "mentions": [named("bob", "2")]}
+    quoting = {words.references: [{"type": "quoted", "id": "6"}], "entities": entities}
+    assert mentions_of(words, **quoting) == [("2", "bob", "mention")]
+
+
+@BOTH
+def test_a_page_of_whom_an_account_follows_has_their_profiles_or_says_why_not(words):
+    users = {"data": [{"id": "2", "username": "bob"}, {"id": "3", "username": "eve"}], "meta": {"result_count": 2}}
+    page = parse.follows_page(users, words, "1")
+    assert page.follows == [Who("2", "bob"), Who("3", "eve")]
+    assert [row.username for row in page.accounts] == ["bob", "eve"]
+    assert not page.answered
+    error = {"resource_type": "user", "parameter": "id", "resource_id": "1", "detail": "User has been suspended: [1]."}
+    assert parse.follows_page({"errors": [error]}, words, "1").missing == [(Who("1", None), "suspended")]

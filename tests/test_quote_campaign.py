@@ -284,7 +284,7 @@ def test_a_count_that_does_not_come_is_told(tmp_path, fault, error, said):
 
 
 def test_only_tokens_of_apps_count_and_none_that_is_in_use(mock, tmp_path):
-    user = {"tokens": [{"env": campaign_of(None, tmp_path).source.token_env, "kind": "user"}]}
+    user = {"tokens": [{"env": campaign_of(None, tmp_path).source.variable, "kind": "user"}]}
     with pytest.raises(SettingsError, match="bearer token of an app"):
         counts(plan(campaign_of(mock.url, tmp_path / "a.db", source=user)))
     from socialcrawl.access import access

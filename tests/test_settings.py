@@ -42,7 +42,7 @@ def test_what_is_not_said_has_a_default():
     assert (found.budget.max_requests, found.budget.max_posts, found.budget.max_money) == (None, None, None)
     assert (found.source.platform, found.source.base_url, found.source.vocabulary) == ("x", None, "tweet")
     assert (found.source.pages_per_user, found.source.timeout, found.source.keep_original) == (1, 30.0, False)
-    assert (found.source.token_env, found.limits.k, found.limits.d) == ("X_BEARER_TOKEN", None, None)
+    assert (found.source.token_env, found.source.variable, found.limits.k) == (None, "X_BEARER_TOKEN", None)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ WRONG = [
     (("budget", "max_requests"), [0, "1"]),
     (("budget", "max_posts"), [0, 1.5]),
     (("budget", "max_money"), [0, -1.0, "5", float("inf"), float("nan"), True]),
-    (("source", "platform"), ["bluesky", 1]),
+    (("source", "platform"), ["friendster", 1]),
     (("source", "vocabulary"), ["toot", 1]),
     (("source", "token_env"), [1]),
     (("source", "pages_per_user"), [0, 33, "1"]),
@@ -209,6 +209,7 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
     assert dict(table.endpoints) == {
         "/2/users/by": Endpoint(quarters(300), quarters(900), 100, "user"),
         "/2/users": Endpoint(quarters(300), quarters(900), 100, "user"),
+        "/2/users/:id/following": Endpoint(quarters(300), quarters(300), 1000, "user"),
         "/2/users/:id/tweets": Endpoint(quarters(10_000), quarters(900), 100, "post"),
         "/2/tweets/search/recent": Endpoint(quarters(450), quarters(300), 100, "post"),
         "/2/tweets/counts/recent": Endpoint(quarters(300), (), 1, "count", 0.005),

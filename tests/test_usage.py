@@ -190,7 +190,7 @@ def test_a_campaign_that_has_not_begun_or_has_no_token_of_an_app_has_no_usage(ra
         compared(campaign_of(ran.source.base_url, tmp_path / "lost.db"))
     with pytest.raises(StoreError, match="no campaign 'other'"):
         compared(ran.model_copy(update={"name": "other"}))
-    token = {"tokens": [{"env": ran.source.token_env, "kind": "user"}]}
+    token = {"tokens": [{"env": ran.source.variable, "kind": "user"}]}
     with pytest.raises(SettingsError, match="bearer token of an app"):
         compared(campaign_of(ran.source.base_url, ran.database, source=token))
 

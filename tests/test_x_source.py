@@ -310,3 +310,26 @@ def test_values_and_links_are_those_of_the_definition_and_a_replay_gives_them_ag
         assert outcomes[n].alpha.tolist() == outcome.alpha.tolist()
         assert (outcomes[n].value, outcomes[n].posts) == (outcome.value, outcome.posts)
     assert seen > 20
+
+
+def test_whom_an_account_follows_is_asked_after_its_timeline_and_priced_by_the_user():
+    talk = talk_of(Pick(7, Node(3), "expand"), Who("42", "ann"), follows=2, follow=2)
+    pages = ok(posts=1, hits=3, targets=[5], target_hits=[3]), ok("more", follows=[5, 6]), ok(follows=[7])
+    requests, outcomes = converse(talk, *pages)
+    assert [(one.key, one.endpoint) for one in requests] == [
+        ((7, 1), "/2/users/:id/tweets"),
+        ((7, 1000), "/2/users/:id/following"),
+        ((7, 1001), "/2/users/:id/following"),
+    ]
+    assert [one.most for one in requests[1:]] == [1000 * USER] * 2
+    assert requests[2].params["pagination_token"] == "more"
+    found = dict(zip(outcomes[7].targets.tolist(), outcomes[7].alpha.tolist(), strict=True))
+    assert found == {5: 1 + math.log(5), 6: 1 + math.log(2), 7: 1 + math.log(2)}
+
+
+@pytest.mark.parametrize("kind", ["broken", "missing", "window", "invalid"])
+def test_a_list_of_follows_that_cannot_be_had_takes_nothing_from_what_was_read(kind):
+    talk = talk_of(Pick(7, Node(3), "expand"), Who("42", "ann"), follows=1, follow=1)
+    missing = Answer(missing={3: "protected"})
+    _, outcomes = converse(talk, ok(posts=1, hits=3, targets=[5], target_hits=[3]), Reply(kind, 6.0, rows=missing))
+    assert (outcomes[7].missing, outcomes[7].targets.tolist()) == (None, [5])

@@ -269,9 +269,9 @@ def test_an_endpoint_that_is_not_there_is_no_missing_user(endpoint):
 
 
 def test_half_a_character_in_a_text_does_not_cost_the_page():
-    from socialcrawl.sources.x.wire import _decoded
+    from socialcrawl.sources.reading_json import decoded
 
-    assert _decoded(b'{"text": "a \\ud800 b", "n": [1, "\\ud83d\\ude00"]}') == {"text": "a ? b", "n": [1, "\U0001f600"]}
-    assert _decoded(b'{"text": "a') is None
-    assert _decoded(b"<html>") is None
-    assert _decoded(b"[" * 100_000) is None
+    assert decoded(b'{"text": "a \\ud800 b", "n": [1, "\\ud83d\\ude00"]}') == {"text": "a ? b", "n": [1, "\U0001f600"]}
+    assert decoded(b'{"text": "a') is None
+    assert decoded(b"<html>") is None
+    assert decoded(b"[" * 100_000) is None

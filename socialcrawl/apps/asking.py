@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from socialcrawl.access import Access, access
 from socialcrawl.build import wired
@@ -9,11 +10,14 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Credential
 from socialcrawl.plan import Plan
-from socialcrawl.sources.x.wire import XWire
+from socialcrawl.platforms.platform import Wired
+
+if TYPE_CHECKING:
+    from socialcrawl.sources.x.wire import XWire
 
 
 @contextmanager
-def door(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, XWire]]:
+def door(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, Wired]]:
     """The tokens of a campaign and the wire that uses them; other processes are kept from them meanwhile.
 
     Raises:
@@ -25,9 +29,24 @@ def door(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, XWire]
     try:
         yield allowed, wire
     finally:
-        for made in wire.clients.values():
-            made.session.close()
+        wire.close()
         allowed.release()
+
+
+@contextmanager
+def meters(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, "XWire"]]:
+    """The same, for X's meters, which no other platform has.
+
+    Raises:
+        SettingsError: another platform is asked, or a token is missing.
+        StoreError: as `door`.
+    """
+    from socialcrawl.sources.x.wire import XWire  # noqa: PLC0415 - other platforms need no tweepy
+
+    with door(meant, now) as (allowed, wire):
+        if not isinstance(wire, XWire):
+            raise SettingsError(f"{meant.platform.title} counts nothing for us, nor charges anything: only X does.")
+        yield allowed, wire
 
 
 def admitted(allowed: Access, policy: Policy, endpoint: str) -> Credential:
@@ -36,9 +55,11 @@ def admitted(allowed: Access, policy: Policy, endpoint: str) -> Credential:
     Raises:
         SettingsError: none may.
     """
-    known = policy.endpoints.get(endpoint)
+    known = policy.known(endpoint)
     if known is None:
-        raise SettingsError(f"The campaign's own policy has no [endpoints.{endpoint!r}]: copy it from config/x.toml.")
+        raise SettingsError(
+            f"The campaign's own policy has no [endpoints.{endpoint!r}]: copy it from config/{policy.platform}.toml."
+        )
     for credential in allowed.credentials:
         if known.rules(credential.kind):
             return credential

@@ -24,7 +24,6 @@ from socialcrawl.limits.shape import allowed
 from socialcrawl.model import MILLS_PER_DOLLAR, Stop, Wait, iso
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
-from socialcrawl.sources.x.source import TIMELINE
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.shadows import judgement
 from socialcrawl.store.statistics import spending
@@ -168,9 +167,9 @@ def _announcement(campaign: Campaign) -> str:
             line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
         else:
             line += f"\n{more} at most {dollars(round(bound))} {table}"
-        line += f"\nthe windows allow {allowed(campaign.plan.shape, TIMELINE, DAY):,} timelines a day"
+        line += f"\nthe windows allow {allowed(campaign.plan.shape, campaign.plan.timeline, DAY):,} timelines a day"
     lasting = campaign.planner.budget.caps.seconds
     if lasting is not None:
-        n = allowed(campaign.plan.shape, TIMELINE, lasting)
+        n = allowed(campaign.plan.shape, campaign.plan.timeline, lasting)
         line += f"\nin its {span(lasting)} the windows allow n = k T / d = {n:,} timelines"
     return line

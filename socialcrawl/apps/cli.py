@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from socialcrawl import __version__
-from socialcrawl.apps import cli_ask, cli_check, cli_daemon, cli_export, cli_forget, cli_import
+from socialcrawl.apps import cli_ask, cli_check, cli_daemon, cli_export, cli_forget, cli_import, cli_mock
 from socialcrawl.apps.lab import lab_app
 from socialcrawl.apps.options import AsJson, Database
 from socialcrawl.errors import SettingsError, SocialcrawlError
@@ -26,10 +26,6 @@ app = typer.Typer(
 )
 app.add_typer(lab_app, name="lab")
 
-Rules = Annotated[
-    list[str] | None,
-    typer.Option(help='One more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
-]
 AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent\n"
 
 
@@ -73,12 +69,13 @@ def _options(
 def init(
     file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
     keyword: Annotated[list[str] | None, typer.Option(help="A keyword or phrase; may be given again.")] = None,
+    platform: Annotated[str, typer.Option(help="x, bluesky, mastodon or web.")] = "x",
 ) -> None:
     """Write a campaign file to begin with; every setting is explained in it."""
     from socialcrawl.apps.begin import begin  # noqa: PLC0415
 
-    begin(file, keyword or [])
-    typer.echo(f"wrote {file}: edit it, export X_BEARER_TOKEN, then: socialcrawl quote {file}; then run it")
+    then = begin(file, keyword or [], platform)
+    typer.echo(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
 
 
 def _with_steps(settings: Any, steps: int | None) -> Any:
@@ -149,58 +146,6 @@ def run(
         leave(INTERRUPTED)
     told(settings, console, ending, as_json=as_json)
     leave(ending.code)
-
-
-@app.command()
-def mock(
-    *,
-    posts: Annotated[Path | None, typer.Option(help="Parquet, CSV or JSON lines: author, created_at, text.")] = None,
-    export: Annotated[Path | None, typer.Option(help="Instead: an exported campaign, to be rehearsed.")] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
-    window: Annotated[str, typer.Option(help="Length of a rate-limit window: 3s, 15m.")] = "15m",
-    limit: Annotated[int, typer.Option(min=1, help="Requests per window, token and endpoint.")] = 300,
-    user_limit: Annotated[int | None, typer.Option(min=1, help="The same for tokens of users (OAuth 1.0a).")] = None,
-    rule: Rules = None,
-    skew: Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead of ours.")] = 0.0,
-    latency: Annotated[str | None, typer.Option(help="How long an answer takes: 50ms.")] = None,
-    cap: Annotated[int | None, typer.Option(min=1, help="Posts of a billing cycle; then 429.")] = None,
-    credit: Annotated[float | None, typer.Option(min=0.0, help="Dollars that may be billed; then 402.")] = None,
-    missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
-    now: Annotated[str | None, typer.Option(help="The instant of search and counts, ISO 8601.")] = None,
-    report: Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")] = None,
-    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines in; see --host.")] = False,
-    with_stdin: Annotated[bool, typer.Option("--with-stdin", hidden=True)] = False,
-) -> None:
-    """Serve a file of posts as X API v2, with real windows and an own count, until stopped."""
-    if posts is None and export is None:
-        raise typer.BadParameter("name what to show: --posts FILE, or --export FOLDER")
-    from socialcrawl.apps.rules import rules  # noqa: PLC0415
-    from socialcrawl.mock.server import serve  # noqa: PLC0415
-    from socialcrawl.mock.settings import MockSettings  # noqa: PLC0415
-    from socialcrawl.words import instant, seconds  # noqa: PLC0415
-
-    serve(
-        MockSettings(
-            posts=posts,
-            export=export,
-            host=host,
-            port=port,
-            window=seconds(window),
-            limit=limit,
-            user_limit=user_limit,
-            rules=rules(rule or []),
-            skew=skew,
-            latency=0.0 if latency is None else seconds(latency),
-            cap=cap,
-            credits=credit,
-            missing=missing,
-            now=None if now is None else instant(now),
-            report=report,
-            allow_remote=allow_remote,
-        ),
-        with_stdin=with_stdin,
-    )
 
 
 @app.command()
@@ -320,6 +265,7 @@ def report(
     from socialcrawl.apps.usage import compare  # noqa: PLC0415
     from socialcrawl.loopback import is_loopback  # noqa: PLC0415
     from socialcrawl.plan import plan  # noqa: PLC0415
+    from socialcrawl.policies import policy  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
     from socialcrawl.store.health import readable  # noqa: PLC0415
     from socialcrawl.store.shadows import judgement  # noqa: PLC0415
@@ -333,11 +279,19 @@ def report(
     with readable(place) as connection:
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
-    show(console, found, png, billed=not is_loopback(found.base_url), spending=spent, judgement=guessed)
+    show(
+        console,
+        found,
+        png,
+        billed=policy(found.platform).billed and not is_loopback(found.base_url),
+        spending=spent,
+        judgement=guessed,
+    )
     if settings is not None:
         compare(plan(settings), console)
 
 
+app.command()(cli_mock.mock)
 app.command()(cli_check.check)
 app.command()(cli_ask.sql)
 app.command()(cli_ask.explain)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from socialcrawl.apps.asking import admitted, door
+from socialcrawl.apps.asking import admitted, meters
 from socialcrawl.apps.quote import already
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SourceError
@@ -12,6 +12,7 @@ from socialcrawl.limits.shape import left
 from socialcrawl.model import Grant
 from socialcrawl.plan import Plan
 from socialcrawl.sources.x.meters import COUNTS, counted, counts_request
+from socialcrawl.sources.x.vocabulary import vocabulary
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
 from socialcrawl.store.health import looked_at, missing, usable
@@ -37,14 +38,15 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
     waiting = left(meant.shape, already(meant)).queries
     if not waiting:
         return None
+    words = vocabulary(meant.settings.source.vocabulary)
     found = [0] * (len(meant.queries) - waiting)
-    with door(meant, clock.now) as (allowed, wire), _ledger(meant, clock) as store:
+    with meters(meant, clock.now) as (allowed, wire), _ledger(meant, clock) as store:
         admitted(allowed, meant.policy, COUNTS)
         cycle_day = meant.settings.limits.cycle_day
         planner = WindowPlanner(meant.policy, allowed.credentials, meant.caps, cycle_day=cycle_day)
         planner.fold(store.ledger() if store else ())
         for number, query in list(enumerate(meant.queries))[-waiting:]:
-            request = counts_request((OF_NOBODY, number), query, meant.words, meant.policy)
+            request = counts_request((OF_NOBODY, number), query, words, meant.policy)
             answer = planner.take(request, clock.now())
             if not isinstance(answer, Grant):
                 raise SettingsError(f"Nothing was counted: {answer.why}. Quote without --counts, or later.")
@@ -56,7 +58,7 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
             planner.settle(answer, reply, clock.now())
             if reply.kind != "ok":
                 raise SourceError(f"X did not count the posts of a search: {reply.why}. Quote without --counts.")
-            found.append(counted(body, meant.words))
+            found.append(counted(body, words))
     return tuple(found)
 
 

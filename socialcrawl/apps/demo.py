@@ -140,6 +140,7 @@ def _campaigns_in(database: Path) -> list[str]:
 
 def _options(wanted: Demo, count: Path) -> list[str]:
     return [
+        *("--platform", "x"),
         *("--window", str(wanted.window)),
         *("--limit", str(wanted.limit)),
         *("--missing", str(wanted.missing)),

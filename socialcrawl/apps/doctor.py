@@ -26,7 +26,6 @@ from socialcrawl.model import Credential, Grant, Page, Reply, Request, iso
 from socialcrawl.plan import Plan, plan
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
-from socialcrawl.sources.x.meters import probe_request
 from socialcrawl.store.health import CURRENT, EMPTY, FOREIGN, OLDER, faults, looked_at, missing, schema, wanting
 from socialcrawl.tokens import state_folder
 from socialcrawl.words import span
@@ -80,7 +79,8 @@ def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
     yield Check(OK, "settings", f"{file}: campaign {settings.name!r}")
     yield from _budget(meant)
     yield _prices(meant.table, clock.now())
-    yield _cycle(meant, clock.now())
+    if meant.policy.billed:
+        yield _cycle(meant, clock.now())
     if isinstance(settings.database, Path):
         yield _disk(settings.database.parent)
     yield _database(settings)
@@ -107,7 +107,7 @@ def _budget(meant: Plan) -> Iterator[Check]:
 
 def _prices(table: Policy, now: float) -> Check:
     age = (date.fromisoformat(iso(now)[:10]) - date.fromisoformat(table.as_of)).days
-    text = f"the table of prices and limits is of {table.as_of}"
+    text = f"the table of {'prices and ' if table.billed else ''}limits is of {table.as_of}"
     if age > OLD:
         source = f" ({table.source})" if table.source else ""
         return Check(WARN, "prices", f"{text}, {age:,} days ago: compare it with the platform's{source}")
@@ -170,20 +170,21 @@ def _variables(settings: Settings) -> Iterator[str]:
     """The environment variables of the tokens, and of what kind those are."""
     source = settings.source
     if not source.tokens:
-        yield f"{source.token_env} (app)"
+        yield f"{source.variable} (app)" if source.variable else "none is needed"
     for token in source.tokens:
         yield f"{token.env if isinstance(token.env, str) else ' + '.join(token.env)} ({token.speaks})"
 
 
 def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
     """One search of ten posts, as a campaign would ask."""
-    query = next(iter(meant.queries or meant.topic.searches()), None) or f"from:{meant.usernames[0]}"
-    request = probe_request((-1, 0), query, meant.words, meant.policy)
+    request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
     try:
         with door(meant, clock.now) as (allowed, wire):
             credential = admitted(allowed, meant.policy, request.endpoint)
-            costs = f"may cost {dollars(request.most)}" if meant.billed else "costs nothing on this machine"
-            yield Check(NOTE, "request", f"one search for 10 posts, outside of the campaign's ledger, {costs}")
+            free = "costs nothing on this machine" if meant.policy.billed else "costs nothing"
+            costs = f"may cost {dollars(request.most)}" if meant.billed else free
+            what = f"one request to {request.endpoint}, outside of the campaign's ledger"
+            yield Check(NOTE, "request", f"{what}, {costs}")
             grant = Grant(request, credential.name, clock.now())
             reply = wire.send(grant)
     except StoreError as error:
@@ -215,7 +216,7 @@ def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
 
 def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[Check]:
     """What the headers allow against the table; the campaign's own [limits] come first."""
-    rule = meant.policy.endpoints[request.endpoint].rules(credential.kind)[0]
+    rule = meant.policy.endpoint(request.endpoint).rules(credential.kind)[0]
     told = smallest(reply.limits, daily=False)
     ours = f"{rule.k:,} requests in {span(rule.d)}"
     if told is None:

@@ -16,7 +16,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.likely import CAP, COUNTED, STORED, TOKENS, Reached
 from socialcrawl.limits.quote import Line, Quote
-from socialcrawl.limits.shape import Amount, left, windows
+from socialcrawl.limits.shape import Amount, full, left, windows
 from socialcrawl.model import MILLS_PER_DOLLAR, iso
 from socialcrawl.plan import Plan, plan
 from socialcrawl.settings import Settings
@@ -133,7 +133,10 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     """What the tables do not say."""
     done, settings = found.done, meant.settings
     prices = f"costs are by the price table of {meant.policy.as_of}"
-    yield prices if meant.billed else f"{prices}; {meant.base} is this machine, and bills nothing"
+    if not meant.policy.billed:
+        yield f"{meant.platform.title} costs nothing; limits are by the table of {meant.policy.as_of}"
+    else:
+        yield prices if meant.billed else f"{prices}; {meant.base} is this machine, and bills nothing"
     if not found.lines:
         rest = left(meant.shape, done)
         more = not rest.nodes and (rest.steps or rest.seeds)
@@ -191,7 +194,7 @@ def _means(meant: Plan, found: Quote) -> dict[str, float]:
     means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}
     waiting = left(shape, found.done).queries
     if waiting:
-        page = shape.policy.endpoints[shape.roles.search].page * shape.search_pages
+        page = full(shape, shape.roles.search) * shape.search_pages
         matches = (page,) * shape.queries if typical.matches is None else typical.matches
         means |= {"authors": typical.authors, "matches": sum(matches[-waiting:])}
     return means

@@ -125,7 +125,7 @@ def _retire(notices: Notices) -> None:
 
 def _secrets(settings: Settings) -> set[str]:
     """The environment variables of a campaign that hold what nobody may see."""
-    named = {settings.source.token_env} | ({settings.notify.webhook_env} if settings.notify.webhook_env else set())
+    named = {settings.source.variable or ""} | ({settings.notify.webhook_env} if settings.notify.webhook_env else set())
     for token in settings.source.tokens:
         named |= {token.env} if isinstance(token.env, str) else set(token.env)
     return named

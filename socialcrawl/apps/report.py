@@ -1,7 +1,9 @@
 """What a campaign found, for people: best accounts, the curve, the requests, who guessed best, what it was worth."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -9,10 +11,12 @@ from rich.text import Text
 
 from socialcrawl.apps import figure
 from socialcrawl.limits.budget import dollars
+from socialcrawl.limits.policy import host
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
 
+SERVERS = 10  # servers that are shown one by one
 DAYS = 14  # days of the bill that are shown one by one
 Spending = Mapping[str, tuple[int, int]]
 
@@ -74,9 +78,19 @@ def _requests(found: Summary) -> Table:
     table.add_column("answer")
     table.add_column("status", justify="right")
     table.add_column("requests", justify="right")
-    for row in found.requests:
-        table.add_row(row["endpoint"], row["kind"], str(row["status"] or "-"), f"{row['requests']:,}")
+    for (endpoint, kind, status), count in _together(found.requests).items():
+        table.add_row(endpoint, kind, str(status or "-"), f"{count:,}")
     return table
+
+
+def _together(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
+    """The requests by endpoint, kind and status; where there are many servers, those of all of them together."""
+    many = len({host(row["endpoint"]) for row in rows}) > SERVERS
+    found: Counter[tuple[str, str, int]] = Counter()
+    for row in rows:
+        endpoint = row["endpoint"]
+        found[endpoint[len(host(endpoint)) :] if many else endpoint, row["kind"], row["status"]] += row["requests"]
+    return found
 
 
 def _bill(found: Summary) -> Table:

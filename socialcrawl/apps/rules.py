@@ -1,11 +1,15 @@
-"""The rules of the mock as people write them: ENDPOINT K/PERIOD [KIND] [HEADERS]."""
+"""What people say of the mock: its rules, ENDPOINT K/PERIOD [KIND] [HEADERS], its platforms and their limits."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.mock.settings import PLATFORMS
 from socialcrawl.mock.windows import KINDS, Rule
 from socialcrawl.words import seconds
 
+LIMITS = {"bluesky": "bluesky_limit", "mastodon": "mastodon_limit", "paged": "paged_limit", "web": "site_limit"}
 FORM = '"/2/users/:id/tweets 25/24h fixed x-app-limit-24hour"'
 
 
@@ -26,3 +30,30 @@ def rules(texts: Sequence[str]) -> dict[str, list[Rule]]:
             raise SettingsError(f"--rule {text!r} is no rule: write for example {FORM}.")
         found.setdefault(endpoint, []).append(Rule(int(k), seconds(period), kind, words[0] if words else None))
     return found
+
+
+def limits(texts: Sequence[str]) -> dict[str, Any]:
+    """The limits and windows of the platforms beside X as settings of the mock, each written as NAME K/PERIOD.
+
+    Raises:
+        SettingsError: a text is no such limit.
+    """
+    found: dict[str, Any] = {}
+    windows: dict[str, float] = {}
+    for text in texts:
+        name, _, rest = text.strip().partition(" ")
+        k, slash, period = rest.strip().partition("/")
+        if name not in LIMITS or not (slash and k.isdecimal()):
+            raise SettingsError(
+                f'--platform-limit {text!r} is none: write "bluesky 3000/5m", or one of {", ".join(LIMITS)} alike.'
+            )
+        found[LIMITS[name]] = int(k)
+        windows[name] = seconds(period)
+    return found | ({"windows": windows} if windows else {})
+
+
+def served(platforms: Sequence[str] | None, *, posts: Path | None, export: Path | None) -> tuple[str, ...]:
+    """What the mock serves: what is said, or else all that can be made of posts; an export is one of X."""
+    if platforms:
+        return tuple(platforms)
+    return ("x",) if export is not None else PLATFORMS if posts is not None else ()

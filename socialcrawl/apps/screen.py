@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from socialcrawl.build import Campaign
+from socialcrawl.daemon.eyes import note
 from socialcrawl.limits.budget import dollars
 from socialcrawl.model import Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
-from socialcrawl.sources.x.source import TIMELINE
 from socialcrawl.words import span
 
 EVERY = 5.0  # seconds between plain lines
@@ -44,8 +44,7 @@ class View:
     def landed(self, grant: Grant, reply: Reply) -> None:
         """A reply arrived; one that refuses its credential is worth a note."""
         self.wait = None
-        if reply.kind == "refused":
-            self.note = f"the credential {grant.credential} is set aside: {reply.why}"
+        self.note = note(grant, reply) or self.note
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """A batch was absorbed."""
@@ -63,12 +62,12 @@ class View:
             return None
         now, asked = campaign.clock.now(), len(campaign.crawl.seeds.asked) + done
         requests = ceil((steps - done) * campaign.planner.budget.requests / asked)
-        windows = campaign.planner.done(TIMELINE, requests, now) or now
+        windows = campaign.planner.done(campaign.plan.timeline, requests, now) or now
         return max(windows - now, (time.monotonic() - self.began) * (steps - done) / (done - self.already))
 
     def window(self, campaign: Campaign) -> tuple[int, int, float | None]:
         """Requests for timelines that may leave now, the k of all credentials, and seconds to the next window."""
-        lanes, now = campaign.planner.lanes.of(TIMELINE), campaign.clock.now()
+        lanes, now = campaign.planner.lanes.of(campaign.plan.timeline), campaign.clock.now()
         ends = [end for lane in lanes if (end := lane.main.ends(now)) is not None]
         until = min(ends) - now if ends else None
         return sum(lane.room(now, now) for lane in lanes), sum(lane.main.k for lane in lanes), until

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from socialcrawl.apps.asking import admitted, door
+from socialcrawl.apps.asking import admitted, meters
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SourceError
 from socialcrawl.model import Grant, iso
@@ -39,7 +39,7 @@ def compare(meant: Plan, console: Console) -> None:
 
 
 def _ask(meant: Plan, days: int, clock: SystemClock) -> Usage:
-    with door(meant, clock.now) as (allowed, wire):
+    with meters(meant, clock.now) as (allowed, wire):
         name = admitted(allowed, meant.policy, USAGE).name
         reply, body = wire.ask(Grant(usage_request((-1, 0), days, meant.policy), name, clock.now()))
     if reply.kind != "ok":

@@ -21,6 +21,7 @@ class Seeds:
         look_up: whether authors that a search found are looked up before they are asked; not needed where the search
             brings their profiles.
         topics: the first pick.n under each new topic, in order.
+        known: whether names are all that is needed of an account, so that they are not looked up.
     """
 
     def __init__(
@@ -31,15 +32,16 @@ class Seeds:
         *,
         look_up: bool = True,
         topics: Iterable[int] = (),
+        known: bool = False,
     ) -> None:
         self.look_up = look_up
         self.topics = list(topics)
         self.queries = list(queries)
-        self.unresolved = list(dict.fromkeys(names))
+        self.unresolved = [] if known else list(dict.fromkeys(names))
         self.most = most
         self.found = 0  # authors whom the searches of the present topic brought
         self.authors: set[Node] = set()  # all whom searches found
-        self.ready: list[Node] = []
+        self.ready: list[Node] = list(dict.fromkeys(names)) if known else []
         self.brought: set[Node] = set()  # accounts whose posts came from a file: they are not asked again
         self.asked: dict[Node, None] = {}
         self.missing: dict[Node, str] = {}
@@ -123,6 +125,11 @@ class Seeds:
 
     def complaint(self) -> str:
         """Why there is nothing to start from, and what to do."""
+        if any(node < 0 and why == "protected" for node, why in self.missing.items()):
+            return (
+                "search is closed to those who have not signed in, and no seed that was named can be read: name seeds "
+                "(usernames, lists, file), or sign in"
+            )
         if self.missing:
             reasons = ", ".join(sorted(set(self.missing.values())))
             return (

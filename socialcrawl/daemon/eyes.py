@@ -5,8 +5,21 @@ from collections.abc import Callable, Sequence
 
 from socialcrawl.build import Campaign
 from socialcrawl.daemon.standing import Figures, WindowUse
+from socialcrawl.limits.policy import host
 from socialcrawl.model import Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
+
+SEARCHED = frozenset({"query", "hashtag", "q", "list"})  # parameters of searches
+LATEST = 50  # endpoints whose windows are shown
+
+
+def note(grant: Grant, reply: Reply) -> str:
+    """What a person should know of a reply although the run goes on: a token set aside, a search closed to us."""
+    if reply.kind == "refused":
+        return f"the credential {grant.credential} is set aside: {reply.why}"
+    if reply.kind == "missing" and not SEARCHED.isdisjoint(grant.request.params):
+        return reply.why
+    return ""
 
 
 class Eyes:
@@ -17,7 +30,8 @@ class Eyes:
         self.moved: float | None = None
         self.wait: Wait | None = None
         self.note = ""  # what a person should know although the run goes on
-        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self.requests: Counter[tuple[str, str, int]] = Counter()  # by path: there may be very many servers
+        self.latest: dict[str, None] = {}  # the endpoints that were asked last, with their servers
         self._flying: dict[tuple[int, int], tuple[str, float]] = {}
 
     def sent(self, grant: Grant) -> None:
@@ -28,10 +42,14 @@ class Eyes:
     def landed(self, grant: Grant, reply: Reply) -> None:
         """A reply arrived; one that refuses its credential is worth a note."""
         self._flying.pop(grant.request.key, None)
-        self.requests[grant.request.endpoint, reply.kind, reply.status] += 1
+        endpoint = grant.request.endpoint
+        self.requests[endpoint[len(host(endpoint)) :], reply.kind, reply.status] += 1
+        self.latest.pop(endpoint, None)
+        self.latest[endpoint] = None
+        if len(self.latest) > LATEST:
+            del self.latest[next(iter(self.latest))]
         self.moved = self.now()
-        if reply.kind == "refused":
-            self.note = f"the credential {grant.credential} is set aside: {reply.why}"
+        self.note = note(grant, reply) or self.note
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """A batch was absorbed."""
@@ -63,7 +81,7 @@ def figures(campaign: Campaign, eyes: Eyes, lag: float) -> Figures:
         sent=budget.requests,
         posts=budget.posts,
         money=budget.money,
-        windows=_windows(campaign, {endpoint for endpoint, _, _ in list(eyes.requests)}),
+        windows=_windows(campaign, set(eyes.latest)),
         lag=lag,
     )
 

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from socialcrawl.sections.values import FilePath, Positive, Section, Variable
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
 
+PLATFORMS = ("x", "bluesky", "mastodon", "web")
 LONGEST = 366 * 86_400  # seconds of a window
 
 
@@ -49,10 +50,25 @@ class TokenSection(Section):
 class SourceSection(Section):
     """Which platform, and how to speak to it. The token stays in the environment."""
 
-    platform: str = Field(default="x", description="x")
+    platform: str = Field(default="x", description=f"one of {', '.join(PLATFORMS)}")
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
-    token_env: Variable = Field(
-        default="X_BEARER_TOKEN", description="environment variable that holds the bearer token"
+    token_env: Variable | None = Field(
+        default=None,
+        description="environment variable that holds the token (X_BEARER_TOKEN where X is asked) or the app password",
+    )
+    identifier: str | None = Field(default=None, description="the handle to sign in with (Bluesky)")
+    hosts: list[str] = Field(
+        default=[],
+        description="other instances on which accounts are asked (Mastodon), or hosts whose pages are (web); * for any",
+    )
+    domain: str | None = Field(
+        default=None, description="the domain in the names of your instance, if it is not the host (Mastodon)"
+    )
+    contact: str | None = Field(
+        default=None, description="an address at which whoever is asked can reach you, in the User-Agent"
+    )
+    opt_outs: bool = Field(
+        default=True, description="leave alone who does not want to be collected (noindex, #nobot, robots.txt)"
     )
     tokens: list[TokenSection] = Field(default=[], description="several tokens instead of token_env")
     vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
@@ -76,9 +92,14 @@ class SourceSection(Section):
     @field_validator("platform")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name != "x":
-            raise ValueError(f"the platform {name!r} is not known; known is: x")
+        if name not in PLATFORMS:
+            raise ValueError(f"the platform {name!r} is not known; known are: {', '.join(PLATFORMS)}")
         return name
+
+    @property
+    def variable(self) -> str | None:
+        """The environment variable that holds the token of a campaign that has one; None: it asks without."""
+        return self.token_env or ("X_BEARER_TOKEN" if self.platform == "x" else None)
 
     @field_validator("base_url")
     @classmethod

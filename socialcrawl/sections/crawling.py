@@ -8,7 +8,7 @@ from socialcrawl.collect.estimators.named import NAMES, begins, check
 from socialcrawl.collect.estimators.regressor import FEATURES
 from socialcrawl.collect.strategies import STRATEGIES
 from socialcrawl.model import LARGEST
-from socialcrawl.sections.values import FilePath, Language, Moment, Names, Positive, Section, Span, Together
+from socialcrawl.sections.values import FilePath, Kinds, Language, Moment, Names, Positive, Section, Span, Together
 from socialcrawl.words import instant
 
 
@@ -58,6 +58,7 @@ class SeedsSection(Section):
     search: bool = Field(default=True, description="search the keywords and begin with the authors")
     usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
     file: FilePath | None = Field(default=None, description="a text file with one username a line")
+    lists: list[str] = Field(default=[], description="lists whose members to begin with (Bluesky: at://... addresses)")
     most: Positive | None = Field(default=50, description="the most accounts that the search adds")
     search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
 
@@ -83,6 +84,10 @@ class CrawlSection(Section):
     nr_d: Annotated[float, Field(ge=0.001, le=1)] = Field(default=0.5, description="nr: weight of a node's own score")
     features: list[str] = Field(default=list(FEATURES), description="what a scikit-learn regressor learns over")
     regressor: dict[str, Any] = Field(default={}, description="arguments of a scikit-learn regressor")
+    links: Kinds = Field(
+        default={"mentions": 1},
+        description="what makes a link: mentions (of any kind), replies, reposts, quotes, follows; or their weights",
+    )
     shadows: list[str] = Field(default=[], description="estimators that look on and cost nothing; report compares them")
 
     @field_validator("strategy")

@@ -14,7 +14,8 @@ from socialcrawl.words import instant, seconds
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
-ACCOUNT = re.compile(r"@?[A-Za-z0-9_*]+")
+LINKS = ("mentions", "replies", "reposts", "quotes", "follows")
+ACCOUNT = re.compile(r"@?[\w.@:/%?=&~+*-]+", re.ASCII)
 
 
 def _variable(name: str) -> str:
@@ -66,9 +67,27 @@ def _language(given: str) -> str:
     return given
 
 
+def _links(given: Any) -> dict[str, int]:
+    """Kinds of links and their weights, however TOML has them: a name, a list of names, or a table of weights."""
+    named = [given] if isinstance(given, str) else given
+    weights = dict.fromkeys(named, 1) if isinstance(named, list) and all(isinstance(n, str) for n in named) else named
+    if not isinstance(weights, dict) or not all(
+        type(weight) is int and 0 <= weight <= 1000 for weight in weights.values()
+    ):
+        raise ValueError(
+            'write a list, as ["mentions", "follows"], or weights from 0 to 1000, as { replies = 2, mentions = 1 }'
+        )
+    unknown = next((name for name in weights if name not in LINKS), None)
+    if unknown is not None:
+        raise ValueError(f"there are no links {unknown!r}; known are: {', '.join(LINKS)}")
+    if not any(weights.values()):
+        raise ValueError("without any link there is nowhere to go: give one kind a weight above 0")
+    return {name: weights[name] for name in LINKS if name in weights}
+
+
 def _account(name: str) -> str:
     if not ACCOUNT.fullmatch(name.strip()):
-        raise ValueError("write a username of X (letters, digits and _), or a pattern of it with *, such as *_bot")
+        raise ValueError("write a username, or a pattern of it with *, such as *_bot")
     return name
 
 
@@ -81,6 +100,23 @@ Together = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST}, {"const": "auto"}]}),
 ]
 Language = Annotated[str, AfterValidator(_language)]
+Kinds = Annotated[
+    dict[str, int],
+    PlainValidator(_links),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(LINKS)},
+                {"type": "array", "items": {"enum": list(LINKS)}, "minItems": 1},
+                {
+                    "type": "object",
+                    "propertyNames": {"enum": list(LINKS)},
+                    "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 1000},
+                },
+            ]
+        }
+    ),
+]
 Names = list[Annotated[str, AfterValidator(_account)]]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 FilePath = Annotated[Path, Field(strict=False)]

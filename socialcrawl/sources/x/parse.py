@@ -1,11 +1,13 @@
 """X's JSON as a Page: posts with their occurrences of the topic, whom they mention, profiles, who is missing. Pure."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
-from socialcrawl.model import LARGEST, AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, checked
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
 Json = Mapping[str, Any]
@@ -14,17 +16,11 @@ References = tuple[str | None, str | None, str | None]
 
 KINDS = {"replied_to": 0, "retweeted": 1, "reposted": 1, "quoted": 2}
 NOTHING: Json = {}
-
-Types = frozenset[type]
-TEXT: Types = frozenset({str})
-TEXT_OR_NONE: Types = frozenset({str, type(None)})
-COUNT: Types = frozenset({int, type(None)})
-FLAG: Types = frozenset({bool, type(None)})
-POST_TYPES = (TEXT, TEXT, TEXT_OR_NONE, TEXT, *[TEXT_OR_NONE] * 7, *[COUNT] * 6, TEXT_OR_NONE)
-ACCOUNT_TYPES = (TEXT, TEXT, *[TEXT_OR_NONE] * 3, *[COUNT] * 4, FLAG, FLAG, TEXT_OR_NONE)
+STATUS = re.compile(
+    r"https?://(?:www\.|mobile\.)?(?:twitter|x)\.com/(?P<name>\w{1,15})/status/(?P<id>\d+)(?:[/?#].*)?", re.ASCII
+)
 
 made = tuple.__new__  # a NamedTuple at a third of the price of its own constructor
-Row = TypeVar("Row", PostRow, AccountRow)
 
 
 class FieldsMissingError(Exception):
@@ -53,28 +49,36 @@ def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = Fal
         note = post.get(words.note) or NOTHING
         references = _references(post.get(words.references))
         rows.append(_post(post, note, references, words, author, keep=keep))
-        mentions += [made(Mention, (index, who, kind)) for who, kind in _mentioned(post, note, references)]
-    _checked(rows, POST_TYPES)
+        mentions += [made(Mention, (index, who, kind, (), None)) for who, kind in _mentioned(post, note, references)]
+    checked(rows, POST_TYPES)
     authors = () if author else tuple(dict.fromkeys(Who(row.author, None) for row in rows))
     users = (payload.get("includes") or NOTHING).get("users") or ()
     return Page(
         posts=rows,
         hits=[hits(row.text, row.lang, row.created_at) for row in rows],
         mentions=mentions,
-        accounts=_checked([_account(user, words) for user in users], ACCOUNT_TYPES),
+        accounts=checked([_account(user, words) for user in users], ACCOUNT_TYPES),
         answered=authors,
     )
 
 
 def users_page(payload: Json, words: Vocabulary) -> Page:
     """A page of profiles: accounts found, and those missing with their reason (a protected one is both)."""
-    accounts = _checked([_account(user, words) for user in payload.get("data") or ()], ACCOUNT_TYPES)
+    accounts = checked([_account(user, words) for user in payload.get("data") or ()], ACCOUNT_TYPES)
     hidden = [(Who(row.id, row.username), "protected") for row in accounts if row.protected]
     return Page(
         accounts=accounts,
         answered=[Who(row.id, row.username) for row in accounts],
         missing=[*hidden, *missing(payload.get("errors") or ())],
     )
+
+
+def follows_page(payload: Json, words: Vocabulary, user: str) -> Page:
+    """A page of whom the user with that id follows, with their profiles; or why that is not to be had."""
+    accounts = checked([_account(one, words) for one in payload.get("data") or ()], ACCOUNT_TYPES)
+    if not accounts and (reason := gone(payload.get("errors") or ())):
+        return Page(missing=[(Who(user, None), reason)])
+    return Page(accounts=accounts, follows=[Who(row.id, row.username) for row in accounts])
 
 
 def missing(errors: Iterable[Json]) -> list[tuple[Who, str]]:
@@ -162,13 +166,14 @@ def _listed(values: list[Any]) -> str:
 
 
 def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who, str]]:
-    """Whom a post mentions, each once, with the strongest kind: reply, repost, mention."""
+    """Whom a post mentions, each once, with the strongest kind: reply, repost, mention, quote."""
     entities = post.get("entities")
     named = (entities.get("mentions") or ()) if entities else ()
     if note and (long := note.get("entities")):
         named = [*named, *(long.get("mentions") or ())]
     reply_to = post.get("in_reply_to_user_id")
-    if not named and not reply_to:
+    quoted = _quoted(entities or NOTHING, references[2]) if references[2] else None
+    if not named and not reply_to and not quoted:
         return []
     kinds: dict[str, tuple[Who, str]] = {}
     kind = "repost" if references[1] is not None or post.get("text", "").startswith("RT @") else "mention"
@@ -183,20 +188,18 @@ def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who
         if type(reply_to) is not str:
             raise TypeError("in_reply_to_user_id is no text")
         kinds[reply_to] = (kinds[reply_to][0] if reply_to in kinds else Who(reply_to, None), "reply")
+    if quoted and quoted.lower() not in {(who.username or "").lower() for who, _ in kinds.values()}:
+        kinds[quoted.lower()] = (made(Who, (None, quoted)), "quote")
     return list(kinds.values())
 
 
-def _checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:
-    """The rows themselves.
-
-    Raises:
-        TypeError: a value is of a type that X never sends there and that a store may not hold.
-    """
-    for place, (column, expected) in enumerate(zip(zip(*rows, strict=True), types, strict=False)):
-        found = set(map(type, column))
-        if not found <= expected or (int in found and max(filter(None, column), default=0) > LARGEST):
-            raise TypeError(f"{rows[0]._fields[place]} is no {'text' if str in expected else 'number or truth value'}")
-    return rows
+def _quoted(entities: Json, key: str) -> str | None:
+    """The name in the link to the post that is quoted: X names its author nowhere else without an expansion."""
+    for url in entities.get("urls") or ():
+        found = STATUS.fullmatch(str(url.get("expanded_url")))
+        if found and found["id"] == key and found["name"].lower() not in ("i", "anyuser"):
+            return found["name"]
+    return None
 
 
 def _account(user: Json, words: Vocabulary) -> AccountRow:

@@ -13,11 +13,12 @@ from socialcrawl.sources.x.vocabulary import USER_FIELDS, Vocabulary
 
 LOOK_UP = 100  # users that one look-up answers for
 TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
-TOKEN = {TIMELINE: "pagination_token", SEARCH: "next_token"}
 FIRST = 1_289_001_600  # 2010-11-06, Unix seconds: the first time that a timeline can be bounded by
 LATEST = 60.0  # seconds: X wants an end to lie ten seconds back by its clock
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")  # usernames that a look-up accepts
-BY_ID, BY_NAME = "/2/users", "/2/users/by"
+BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
+TOKEN = {TIMELINE: "pagination_token", SEARCH: "next_token"}
+LATER = 1000  # the part of the first page of whom an account follows: timelines have fewer pages
 
 
 class XSource:
@@ -33,6 +34,8 @@ class XSource:
         pages_per_user: the most pages of a timeline; X hands out at most 3,200 posts, 32 pages.
         search_pages: the most pages of a search.
         span: what bounds a timeline in time, as `span` gives it; searches are not bounded.
+        follows: the most pages (1,000 users each, all billed) of whom an account follows; 0 asks for none.
+        follow: the occurrences that it is worth to be followed.
     """
 
     def __init__(
@@ -44,8 +47,10 @@ class XSource:
         search_pages: int = 1,
         *,
         span: Mapping[str, str] | None = None,
+        follows: int = 0,
+        follow: int = 0,
     ) -> None:
-        self.span = dict(span or {})
+        self.span, self.follows, self.follow = dict(span or {}), follows, follow
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
 
@@ -71,7 +76,7 @@ class XSource:
         return {pick.n: reading.authors()}
 
     def _user(self, pick: Pick, who: Who) -> Talk:
-        reading, known = Reading(pick), who.id
+        reading, known = Reading(pick, self.follow), who.id
         if known is None and not LEGAL.fullmatch(str(who.username)):
             reading.missing = "unknown"  # X refuses the whole request; such names are left over from its early years
         elif known is None:
@@ -83,12 +88,27 @@ class XSource:
         if known is not None and reading.missing is None:
             asked = {"id": known, **self.words.fields, **self.span}
             yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
+            if reading.missing is None:
+                yield from self._follows(reading, known)
         return {pick.n: reading.outcome()}
+
+    def _follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
+        """Whom the account follows. A list that cannot be had now leaves what was read of the posts."""
+        cursor: str | None = None
+        for page in range(LATER, LATER + self.follows):
+            size = self.policy.endpoint(FOLLOWING).page
+            params = {"id": known, "user.fields": USER_FIELDS, "max_results": str(size)}
+            params |= {"pagination_token": cursor} if cursor else {}
+            most = self.policy.most(FOLLOWING, size)
+            reply = yield Request((reading.pick.n, page), FOLLOWING, params, size, most)
+            cursor = reply.cursor
+            if reply.kind not in ("ok", "held") or not reading.take(reply) or cursor is None:
+                return
 
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int
     ) -> Generator[Request, Reply, None]:
-        size = self.policy.endpoints[endpoint].page
+        size = self.policy.endpoint(endpoint).page
         users = self.policy.price("user", size) if "expansions" in asked else 0
         cursor: str | None = None
         for page in range(1, pages + 1):

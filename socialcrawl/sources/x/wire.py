@@ -1,12 +1,10 @@
 """The wire to X: one tweepy client a credential. It sends, parses and classifies; it never raises and never waits."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-import orjson
 import requests
 import tweepy
 from urllib3.exceptions import HTTPError
@@ -14,13 +12,13 @@ from urllib3.exceptions import HTTPError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Grant, Page, Received, Reply, Request, Who
 from socialcrawl.secret import conceal, redacted
+from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.x import classify, parse
-from socialcrawl.sources.x.source import BY_ID, BY_NAME, TIMELINE
+from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, TIMELINE
 from socialcrawl.sources.x.transport import Session
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
 OF_THE_WAY = ("connection", "content-encoding", "content-length", "set-cookie", "transfer-encoding")
-NUL = b"\\u0000"
 
 
 def client(token: str | tuple[str, ...], base: str, timeout: tuple[float, float] = (10.0, 30.0)) -> tweepy.Client:
@@ -61,6 +59,11 @@ class XWire:
     keep: bool = False
     whole: bool = False
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        for made in self.clients.values():
+            made.session.close()
+
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
@@ -80,7 +83,7 @@ class XWire:
             why = f"the connection failed ({type(error).__name__}): is the network up, and base_url right?"
             return Reply("broken", self.now(), why=why), None
         at, status = self.now(), response.status_code
-        body = _decoded(response.content)
+        body = decoded(response.content)
         known, date = classify.limits(response.headers), classify.date(response.headers)
         if date is None and status == 429:
             date = at  # without the server's clock, the reset is read by ours
@@ -123,6 +126,8 @@ class XWire:
     def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):
             return parse.users_page(body, self.words)
+        if request.endpoint == FOLLOWING:
+            return parse.follows_page(body, self.words, request.params["id"])
         author = request.params.get("id")
         page = parse.posts_page(body, self.words, self.hits, keep=self.keep, author=author)
         if author and not page.posts and (reason := parse.gone(body.get("errors") or ())):
@@ -166,34 +171,10 @@ def _lost(error: Exception) -> str:
     )
 
 
-def _decoded(content: bytes) -> Any:
-    """The JSON of an answer; None if it is none. Half a character, which some texts hold, becomes a question mark."""
-    try:
-        body = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        try:
-            whole = json.dumps(json.loads(content), ensure_ascii=False, allow_nan=False)
-            body = orjson.loads(whole.encode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
-    return _without_nul(body) if NUL in content else body
-
-
-def _without_nul(body: Any) -> Any:
-    """JSON whose texts have U+FFFD in place of the character 0, which PostgreSQL does not store."""
-    if isinstance(body, str):
-        return body.replace("\0", "\ufffd")
-    if isinstance(body, list):
-        return [_without_nul(part) for part in body]
-    if isinstance(body, dict):
-        return {_without_nul(key): _without_nul(value) for key, value in body.items()}
-    return body
-
-
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
     """Whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
     about_one = str(problem.get("type", "")).endswith(classify.RESOURCE)
-    return about_one and request.endpoint in (TIMELINE, BY_ID, BY_NAME)
+    return about_one and request.endpoint in (TIMELINE, FOLLOWING, BY_ID, BY_NAME)
 
 
 def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:

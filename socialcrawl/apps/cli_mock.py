@@ -1,0 +1,99 @@
+"""The command that serves posts and pages as platforms: `mock`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Posts = Annotated[Path | None, typer.Option(help="Parquet, CSV or JSON lines: author, created_at, text.")]
+Export = Annotated[Path | None, typer.Option(help="Instead: an exported campaign, to be rehearsed (X).")]
+Pages = Annotated[Path | None, typer.Option(help="Parquet or CSV: key, text, links; served as a web site.")]
+Platforms = Annotated[
+    list[str] | None, typer.Option("--platform", help="x, bluesky or mastodon; may be repeated. Default: all.")
+]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+Length = Annotated[str, typer.Option(help="X: length of a rate-limit window: 3s, 15m.")]
+Limit = Annotated[int, typer.Option(min=1, help="X: requests per window, token and endpoint.")]
+UserLimit = Annotated[int | None, typer.Option(min=1, help="The same for tokens of users (OAuth 1.0a).")]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(help='X: one more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
+]
+Others = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--platform-limit", help='Of the others: "bluesky 3000/5m", "mastodon 300/5m", "paged 300/15m", "web 10/1s".'
+    ),
+]
+Scenario = Annotated[Path | None, typer.Option(help="TOML file of faults: docs/faults.md.")]
+Skew = Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead of ours.")]
+Latency = Annotated[str | None, typer.Option(help="How long an answer takes: 50ms.")]
+Cap = Annotated[int | None, typer.Option(min=1, help="X: posts of a billing cycle; then 429.")]
+Credit = Annotated[float | None, typer.Option(min=0.0, help="X: dollars that may be billed; then 402.")]
+Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")]
+NoIndex = Annotated[float, typer.Option(min=0.0, max=1.0, help="Mastodon: share of accounts that say noindex.")]
+Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: search only for who has signed in.")]
+Now = Annotated[str | None, typer.Option(help="X: the instant of search and counts, ISO 8601.")]
+Report = Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")]
+Remote = Annotated[bool, typer.Option("--allow-remote", help="Let other machines in; see --host.")]
+WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
+
+
+def mock(
+    *,
+    posts: Posts = None,
+    export: Export = None,
+    pages: Pages = None,
+    platform: Platforms = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    window: Length = "15m",
+    limit: Limit = 300,
+    user_limit: UserLimit = None,
+    rule: Rules = None,
+    platform_limit: Others = None,
+    scenario: Scenario = None,
+    skew: Skew = 0.0,
+    latency: Latency = None,
+    cap: Cap = None,
+    credit: Credit = None,
+    missing: Share = 0.0,
+    noindex: NoIndex = 0.0,
+    closed_search: Closed = False,
+    now: Now = None,
+    report: Report = None,
+    allow_remote: Remote = False,
+    with_stdin: WithStdin = False,
+) -> None:
+    """Serve a file of posts as X, Bluesky and Mastodon at once, with real windows and an own count, until stopped."""
+    if posts is None and export is None and pages is None:
+        raise typer.BadParameter("name what to show: --posts FILE, --pages FILE, or --export FOLDER")
+    from socialcrawl.apps.rules import limits, rules, served  # noqa: PLC0415
+    from socialcrawl.mock.server import serve  # noqa: PLC0415
+    from socialcrawl.mock.settings import MockSettings  # noqa: PLC0415
+    from socialcrawl.words import instant, seconds  # noqa: PLC0415
+
+    settings = MockSettings(
+        posts=posts,
+        export=export,
+        pages=pages,
+        host=host,
+        port=port,
+        scenario=scenario,
+        platforms=served(platform, posts=posts, export=export),
+        window=seconds(window),
+        limit=limit,
+        **{"user_limit": user_limit, "rules": rules(rule or []), **limits(platform_limit or [])},
+        skew=skew,
+        latency=0.0 if latency is None else seconds(latency),
+        cap=cap,
+        credits=credit,
+        missing=missing,
+        noindex=noindex,
+        closed_search=closed_search,
+        report=report,
+        now=None if now is None else instant(now),
+        allow_remote=allow_remote,
+    )
+    serve(settings, with_stdin=with_stdin)

@@ -1,0 +1,124 @@
+"""Mastodon as a platform: many instances, seen from one of them."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.shape import Roles
+from socialcrawl.loopback import is_loopback
+from socialcrawl.model import Credential, Request
+from socialcrawl.platforms.platform import PUBLIC, Keys, Terms, Variables
+from socialcrawl.protocols import Source
+from socialcrawl.relevance import Topic
+from socialcrawl.settings import Settings
+from socialcrawl.sources.mastodon import names as naming
+from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, STATUSES, TAG, MastodonSource
+
+if TYPE_CHECKING:
+    from socialcrawl.sources.mastodon.wire import MastodonWire
+
+ONLY = "main"
+USUAL = "https://mastodon.social"
+
+
+class Mastodon:
+    """Mastodon, and servers that speak as it does."""
+
+    name = "mastodon"
+    title = "Mastodon"
+    roles = Roles(search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1)
+    searches = True
+    look_up = False
+
+    def expanded(self, settings: Settings) -> bool:
+        """See `Platform.expanded`: names are all that is needed."""
+        return True
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.credentials`: a token is of one instance, the others are asked without."""
+        variable, public = settings.source.variable, (Credential(PUBLIC, PUBLIC), None)
+        if not variable:
+            return [public]
+        return [(Credential(ONLY, "user", home(settings)), variable), public]
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.names`: name@domain."""
+        names = [naming.full(name, "") for name in given]
+        for name, told in zip(names, given, strict=True):
+            if not naming.legal(name):
+                raise SettingsError(
+                    f"{told!r} is no account of Mastodon: write it with its instance, such as "
+                    "alice@mastodon.social (under [seeds])."
+                )
+        return names
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.queries`: one for each keyword, looked for as a hashtag too."""
+        words = (" ".join(word.rstrip("*").split()) for word in topic.keywords)
+        return list(dict.fromkeys(filter(None, words))) if settings.seeds.search else []
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """See `Platform.fits`: who is asked has to know whom to write to."""
+        source = settings.source
+        if source.tokens:
+            raise SettingsError("[source] tokens are X's: on Mastodon name one variable, token_env.")
+        if settings.seeds.lists:
+            raise SettingsError("[seeds] lists are Bluesky's: on Mastodon name usernames.")
+        if not source.contact and not is_loopback(base):
+            raise SettingsError(
+                "Whoever runs an instance has to be able to reach you: set contact under [source], an address such as "
+                '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
+            )
+
+    def timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.timeline`: on the campaign's own instance."""
+        return f"{home(settings)}{STATUSES}"
+
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.source`."""
+        source, pages = terms.settings.source, terms.settings.source.pages_per_user
+        return MastodonSource(
+            terms.policy,
+            queries,
+            home(terms.settings),
+            pages,
+            terms.settings.seeds.search_pages,
+            instances=source.hosts,
+            follows=pages if terms.links.follows else 0,
+            follow=terms.links.follows,
+            signed_in=bool(source.variable),
+            opt_outs=source.opt_outs,
+            begin=terms.topic.begin,
+            end=terms.topic.end,
+        )
+
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":
+        """See `Platform.wire`."""
+        from socialcrawl.sources.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
+
+        source = terms.settings.source
+        return MastodonWire(
+            terms.base,
+            home(terms.settings),
+            {name: token for name, token in keys.secrets.items() if isinstance(token, str)},
+            hits=terms.topic.hits,
+            now=now,
+            timeout=source.timeout,
+            contact=source.contact or "",
+            keep=source.keep_original,
+            whole=source.keep_answers,
+        )
+
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.probe`: the first account, or else a hashtag."""
+        own = home(terms.settings)
+        if names:
+            return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
+        word = "".join(letter for letter in next(iter(queries), "mastodon") if letter.isalnum())
+        return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "1"}, 1)
+
+
+def home(settings: Settings) -> str:
+    """The domain of the campaign's own instance, as it ends the names of its accounts."""
+    return naming.domain(settings.source.domain or urlsplit(settings.source.base_url or USUAL).hostname or "")

@@ -1,0 +1,105 @@
+"""The contract of a platform, as plans and builds use it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from socialcrawl.limits.policy import Policy
+from socialcrawl.limits.shape import Roles
+from socialcrawl.model import Credential, Grant, Reply, Request
+from socialcrawl.protocols import Source
+from socialcrawl.relevance import Links, Topic
+from socialcrawl.settings import Settings
+
+Secret = str | tuple[str, ...]
+Variables = str | Sequence[str]
+PUBLIC = "public"  # the credential of those who ask without a token
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A campaign as its platform has to know it.
+
+    Attributes:
+        settings: the campaign file.
+        topic: what it is about.
+        policy: windows, page sizes and prices.
+        base: the address of the server.
+        names: the accounts to begin with.
+    """
+
+    settings: Settings
+    topic: Topic
+    policy: Policy
+    base: str
+    names: Sequence[str] = ()
+
+    @property
+    def links(self) -> Links:
+        """What makes a link."""
+        return Links.of(self.settings.crawl.links)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The secrets of a campaign by the names of their credentials, and a folder where a session may be kept."""
+
+    secrets: Mapping[str, Secret] = field(default_factory=dict, repr=False)
+    folder: Callable[[], Path] | None = None
+
+
+class Wired(Protocol):
+    """A wire that can be closed."""
+
+    def send(self, grant: Grant) -> Reply:
+        """See `protocols.Wire.send`."""
+
+    def close(self) -> None:
+        """Let go of the connections."""
+
+
+class Platform(Protocol):
+    """A platform; what differs between them, in one place each."""
+
+    name: str
+    title: str
+    roles: Roles
+    searches: bool
+    look_up: bool
+    """Whether named accounts are looked up before they are asked."""
+
+    def expanded(self, settings: Settings) -> bool:
+        """Whether searches bring all that is needed of the authors; else they are looked up."""
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """The credentials that a campaign asks with, and the environment variables that hold them."""
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """Accounts as a person names them, as the platform does.
+
+        Raises:
+            SettingsError: one of them is none.
+        """
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """The searches that a campaign begins with."""
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """Nothing, if the settings are such as the platform needs.
+
+        Raises:
+            SettingsError: they are not; the message says what to do.
+        """
+
+    def timeline(self, settings: Settings, base: str) -> str:
+        """The endpoint that most requests go to, with its host where there are many."""
+
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """The platform as conversations."""
+
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> Wired:
+        """The door to the platform."""
+
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """The smallest request that tells whether everything works."""

@@ -1,0 +1,98 @@
+"""The web as a platform: pages are accounts, their links mentions."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.policy import ANY
+from socialcrawl.limits.shape import Roles
+from socialcrawl.loopback import is_loopback
+from socialcrawl.model import Credential, Request
+from socialcrawl.platforms.platform import PUBLIC, Keys, Terms, Variables
+from socialcrawl.protocols import Source
+from socialcrawl.relevance import Topic
+from socialcrawl.settings import Settings
+from socialcrawl.sources.web.source import ROBOTS, WebSource
+from socialcrawl.sources.web.urls import hosts, normalised, rules, server
+
+if TYPE_CHECKING:
+    from socialcrawl.sources.web.wire import WebWire
+
+AGENT = "socialcrawl"  # the name by which robots.txt may speak of us
+
+
+class Web:
+    """The pages of web servers, each of which has windows of its own."""
+
+    name = "web"
+    title = "the web"
+    roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1)
+    searches = False
+    look_up = False
+
+    def expanded(self, settings: Settings) -> bool:
+        """See `Platform.expanded`: an address is all that is needed."""
+        return True
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.credentials`: nobody signs in."""
+        return [(Credential(PUBLIC, PUBLIC), None)]
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.names`: addresses, in the one form that they have."""
+        found = []
+        for name in given:
+            url = normalised(name)
+            if url is None:
+                raise SettingsError(
+                    f"{name!r} is no page of the web: write it as https://example.org/page (under [seeds])."
+                )
+            found.append(url)
+        return found
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.queries`: the web has no search."""
+        return []
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """See `Platform.fits`: who is asked has to know whom to write to."""
+        source = settings.source
+        if source.token_env or source.tokens:
+            raise SettingsError("Pages of the web are asked for without a token: remove token_env and tokens.")
+        if settings.seeds.lists:
+            raise SettingsError("[seeds] lists are Bluesky's: on the web name pages as usernames.")
+        if set(settings.crawl.links) != {"mentions"}:
+            raise SettingsError('Pages have one kind of link: set links = ["mentions"] under [crawl], or remove it.')
+        if not source.contact and not is_loopback(base):
+            raise SettingsError(
+                "Whoever runs a web server has to be able to reach you: set contact under [source], an address such as "
+                '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
+            )
+
+    def timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.timeline`: any page, on a host of its own."""
+        return ANY
+
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.source`."""
+        source = terms.settings.source
+        return WebSource(terms.policy, AGENT, hosts=source.hosts or hosts(terms.names), opt_outs=source.opt_outs)
+
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "WebWire":
+        """See `Platform.wire`."""
+        from socialcrawl.sources.web.wire import WebWire  # noqa: PLC0415 - plans are made without httpx
+
+        source = terms.settings.source
+        return WebWire(
+            terms.base or None,
+            hits=terms.topic.hits,
+            now=now,
+            timeout=source.timeout,
+            contact=source.contact or "",
+            keep=source.keep_original,
+            whole=source.keep_answers,
+        )
+
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.probe`: the robots.txt of the first page's host."""
+        return Request((-1, 0), f"{server(names[0])}{ROBOTS}", {"url": rules(names[0])})

@@ -1,0 +1,82 @@
+"""X as a platform."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.shape import Roles
+from socialcrawl.model import Credential, Request
+from socialcrawl.platforms.platform import Keys, Terms, Variables
+from socialcrawl.protocols import Source
+from socialcrawl.relevance import Topic
+from socialcrawl.settings import Settings
+from socialcrawl.sources.x.meters import probe_request
+from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, SEARCH, TIMELINE, XSource, span
+from socialcrawl.sources.x.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from socialcrawl.sources.x.wire import XWire
+
+ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
+
+
+class X:
+    """X, by its API v2."""
+
+    name = "x"
+    title = "X"
+    roles = Roles(search=SEARCH, by_name=BY_NAME, by_id=BY_ID, timeline=TIMELINE, following=FOLLOWING, together=LOOK_UP)
+    searches = True
+    look_up = True
+
+    def expanded(self, settings: Settings) -> bool:
+        """See `Platform.expanded`: the newer vocabulary names authors by an expansion."""
+        return bool(vocabulary(settings.source.vocabulary).search)
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.credentials`."""
+        source = settings.source
+        given = [(Credential(token.name, token.speaks), token.env) for token in source.tokens]
+        return [*given] or [(Credential(ONLY), source.variable)]
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.names`."""
+        names = [name.strip().removeprefix("@") for name in given]
+        for name in names:
+            if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15:
+                raise SettingsError(f"{name!r} is no username of X: letters, digits and _, 15 at most (under [seeds]).")
+        return names
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.queries`."""
+        return topic.searches() if settings.seeds.search else []
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """See `Platform.fits`."""
+
+    def timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.timeline`."""
+        return TIMELINE
+
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.source`."""
+        settings, words = terms.settings, vocabulary(terms.settings.source.vocabulary)
+        pages = settings.source.pages_per_user, settings.seeds.search_pages
+        bounds = span(terms.topic.begin, terms.topic.end, now)
+        follows = settings.source.pages_per_user if terms.links.follows else 0
+        return XSource(terms.policy, words, queries, *pages, span=bounds, follows=follows, follow=terms.links.follows)
+
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":
+        """See `Platform.wire`: a client for each token."""
+        from socialcrawl.sources.x.wire import XWire, client  # noqa: PLC0415 - plans are made without tweepy
+
+        source = terms.settings.source
+        timeout = (min(10.0, source.timeout), source.timeout)
+        clients = {name: client(secret, terms.base, timeout) for name, secret in keys.secrets.items()}
+        words = vocabulary(source.vocabulary)
+        return XWire(clients, words, terms.policy, terms.topic.hits, now, source.keep_original, source.keep_answers)
+
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.probe`: one search of ten posts."""
+        query = next(iter(queries or terms.topic.searches()), None) or f"from:{names[0]}"
+        return probe_request((-1, 0), query, vocabulary(terms.settings.source.vocabulary), terms.policy)

@@ -1,0 +1,1 @@
+"""Bluesky by the XRPC of the AT Protocol: talks, wire, sign-in, parsing."""

@@ -1,0 +1,257 @@
+"""Bluesky's JSON as a Page: posts with their occurrences of the topic, whom they name, profiles, who is missing. Pure.
+
+Shapes as in the lexicons app.bsky.feed.defs, app.bsky.actor.defs, app.bsky.richtext.facet. What is no such shape raises
+KeyError, TypeError or AttributeError, which the wire turns into a reply that was lost.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.relevance import Hits
+from socialcrawl.sources.bluesky.naming import Named, mentioned, quoted, replied, who
+from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, checked
+
+Json = Mapping[str, Any]
+
+NOTHING: Json = {}
+REPOST, PIN = "app.bsky.feed.defs#reasonRepost", "app.bsky.feed.defs#reasonPin"
+FRACTION = re.compile(r"(\.\d{6})\d+")
+
+
+def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False) -> Page:
+    """A page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
+
+    Posts of others that are no reposts (what it answers to) are left out.
+
+    Args:
+        payload: the decoded answer of getAuthorFeed.
+        actor: the account, by DID or handle.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
+        keep: whether each post's original JSON is kept.
+    """
+    items = _of(payload, actor)
+    page = _posts(items, hits, keep=keep)
+    owner = _each(who((_repost(item) or NOTHING).get("by") or _author(item)) for item in items)
+    return Page(page.posts, page.hits, page.mentions, answered=owner)
+
+
+def search_page(payload: Json, hits: Hits, *, keep: bool = False) -> Page:
+    """A page of a search for posts, and their authors; arguments as those of `feed_page`."""
+    items: list[Json] = [{"post": post} for post in payload["posts"]]
+    page = _posts(items, hits, keep=keep)
+    return Page(page.posts, page.hits, page.mentions, answered=_each(who(item["post"]["author"]) for item in items))
+
+
+def profiles_page(payload: Json, asked: Sequence[str]) -> Page:
+    """A page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out without a word."""
+    profiles = payload["profiles"]
+    rows = checked([_account(profile) for profile in profiles], ACCOUNT_TYPES)
+    told = {name for row in rows for name in (row.id, row.username.lower())}
+    lacking = [Who(name, None) if name.startswith("did:") else Who(None, name) for name in asked]
+    return Page(
+        accounts=rows,
+        answered=_each(who(profile) for profile in profiles),
+        missing=[(one, "unknown") for one in lacking if (one.id or str(one.username).lower()) not in told],
+    )
+
+
+def actors_page(payload: Json) -> Page:
+    """A page of a search for accounts. Their profiles come without counts, and are not taken for news of them."""
+    return Page(answered=_each(map(who, payload["actors"])))
+
+
+def members_page(payload: Json) -> Page:
+    """A page of a list's members."""
+    return Page(answered=_each(who(item["subject"]) for item in payload["items"]))
+
+
+def follows_page(payload: Json) -> Page:
+    """A page of those whom an account follows, in the platform's order: the latest first."""
+    return Page(follows=_each(map(who, payload["follows"])))
+
+
+def resolved_page(payload: Json, handle: str) -> Page:
+    """The account that a handle stands for."""
+    return Page(answered=[who({"did": payload["did"], "handle": handle})])
+
+
+def cursor(payload: Json) -> str | None:
+    """Where the next page begins; None at the end."""
+    found = payload.get("cursor")
+    if found is not None and not isinstance(found, str):
+        raise TypeError("cursor is no text")
+    return found or None
+
+
+def reaches(payload: Json, actor: str, begin: float) -> bool:
+    """Whether a page of a feed goes back to before `begin` (Unix seconds), so that later pages bring nothing after it.
+
+    Feeds are in order of the earlier of writing and indexing: what was indexed before `begin` is followed by nothing
+    that was written and indexed after it. What the account has pinned stands first, whatever its age.
+    """
+    counted = [item for item in _of(payload, actor) if (item.get("reason") or NOTHING).get("$type") != PIN]
+    times = (instant(_indexed(item)) for item in counted)
+    return any(at is not None and at.timestamp() < begin for at in times)
+
+
+def instant(text: Any) -> datetime | None:
+    """The instant that a platform wrote as ISO 8601, in UTC; None if it did not. Without a zone it is UTC."""
+    try:
+        found = datetime.fromisoformat(FRACTION.sub(r"\1", text))
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def stamp(at: datetime | None) -> str | None:
+    """The instant as rows hold it: ISO 8601, UTC, milliseconds."""
+    return None if at is None else at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _of(payload: Json, actor: str) -> list[Json]:
+    """The items of a feed that its owner wrote or reposted."""
+    return [item for item in payload["feed"] if _is((_repost(item) or NOTHING).get("by") or _author(item), actor)]
+
+
+def _author(item: Json) -> Json:
+    found: Json = item["post"]["author"]
+    return found
+
+
+def _is(profile: Json, actor: str) -> bool:
+    return actor.lower() in (profile["did"].lower(), profile["handle"].lower())
+
+
+def _repost(item: Json) -> Json | None:
+    """The reason of a feed item that says it is a repost."""
+    reason: Json = item.get("reason") or NOTHING
+    return reason if reason.get("$type") == REPOST else None
+
+
+def _indexed(item: Json) -> Any:
+    return (_repost(item) or item["post"]).get("indexedAt")
+
+
+def _posts(items: Iterable[Json], hits: Hits, *, keep: bool) -> Page:
+    rows: dict[str, PostRow] = {}
+    mentions: list[Mention] = []
+    for item in items:
+        repost = _repost(item)
+        row, named = _reposted(item, repost, keep=keep) if repost else _written(item, keep=keep)
+        if row.id not in rows:
+            mentions += [Mention(len(rows), one, kind) for one, kind in named]
+            rows[row.id] = row
+    posts = checked(list(rows.values()), POST_TYPES)
+    return Page(posts, [hits(row.text, row.lang, row.created_at) for row in posts], mentions)
+
+
+def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
+    """A post that its author wrote, and whom it names."""
+    post = item["post"]
+    record = post["record"]
+    reply = record.get("reply") or NOTHING
+    parent = (reply.get("parent") or NOTHING).get("uri")
+    quote, of = quoted(record, post.get("embed") or NOTHING)
+    to = replied(parent, (item.get("reply") or NOTHING).get("parent") or NOTHING)
+    row = PostRow(
+        post["uri"],
+        post["author"]["did"],
+        stamp(_at(record.get("createdAt"), post.get("indexedAt"))),
+        record.get("text") or "",
+        _lang(record),
+        (reply.get("root") or NOTHING).get("uri") or post["uri"],
+        parent,
+        None,
+        quote,
+        *_things(record),
+        post.get("likeCount"),
+        post.get("replyCount"),
+        post.get("repostCount"),
+        post.get("quoteCount"),
+        post.get("bookmarkCount"),
+        None,
+        orjson.dumps(post).decode() if keep else None,
+    )
+    return row, mentioned(record, reply=to, quote=of)
+
+
+def _reposted(item: Json, reason: Json, *, keep: bool) -> tuple[PostRow, Named]:
+    """A repost as a post of who reposts, and whom it names: first whose post it is."""
+    post, by = item["post"], reason["by"]["did"]
+    record = post["record"]
+    row = PostRow(
+        reason.get("uri") or f"repost:{by}:{post['uri']}",
+        by,
+        stamp(instant(reason.get("indexedAt"))),
+        f"RT @{post['author']['handle']}: {record.get('text') or ''}",
+        _lang(record),
+        None,
+        None,
+        post["uri"],
+        None,
+        *_things(record),
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        orjson.dumps({"post": post, "reason": reason}).decode() if keep else None,
+    )
+    return row, mentioned(record, repost=who(post["author"]))
+
+
+def _at(written: Any, indexed: Any) -> datetime | None:
+    """When a post was written: as its author's client says, but not later than the platform saw it."""
+    told = [at for at in (instant(written), instant(indexed)) if at is not None]
+    return min(told, default=None)
+
+
+def _lang(record: Json) -> str | None:
+    langs: Sequence[str] = record.get("langs") or ()
+    return langs[0] if langs else None
+
+
+def _things(record: Json) -> tuple[str | None, str | None]:
+    """The hashtags and the addresses of a post, each as a JSON list."""
+    features = [feature for facet in record.get("facets") or () for feature in facet["features"]]
+    tags = [feature["tag"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#tag"]
+    links = [feature["uri"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#link"]
+    embed = record.get("embed") or NOTHING
+    shown = [place["external"] for place in (embed, embed.get("media") or NOTHING) if place.get("external")]
+    links += [external["uri"] for external in shown]
+    return _listed([*tags, *(record.get("tags") or ())]), _listed(links)
+
+
+def _listed(values: Sequence[Any]) -> str | None:
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError("a hashtag or an address is no text")
+    return orjson.dumps(list(dict.fromkeys(values))).decode() if values else None
+
+
+def _each(found: Iterable[Who]) -> list[Who]:
+    """Accounts without repetition, in order."""
+    return list({one.id: one for one in found}.values())
+
+
+def _account(profile: Json) -> AccountRow:
+    verification = profile.get("verification")
+    return AccountRow(
+        profile["did"],
+        profile["handle"],
+        profile.get("displayName"),
+        profile.get("description"),
+        stamp(instant(profile.get("createdAt"))),
+        profile.get("followersCount"),
+        profile.get("followsCount"),
+        profile.get("postsCount"),
+        None,
+        None,
+        None if verification is None else verification.get("verifiedStatus") == "valid",
+        profile.get("website"),
+    )

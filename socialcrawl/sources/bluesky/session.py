@@ -1,0 +1,180 @@
+"""Signing in to Bluesky with an app password: sessions that are kept, renewed, and shared by whoever asks.
+
+Sign-ins are few (300 a day, 30 in five minutes); so a session's tokens are kept in a file that only its owner may read,
+and the next process goes on with them. Nowhere else are they written, and no log shows them.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+from socialcrawl.model import Limit, Reply
+from socialcrawl.secret import conceal, redacted
+from socialcrawl.sources.bluesky import classify, kept
+from socialcrawl.sources.bluesky.kept import Tokens
+from socialcrawl.sources.reading_json import decoded
+from socialcrawl.sources.sending import Came, ask, client
+from socialcrawl.sources.x.classify import date
+
+ENTRYWAY = "https://bsky.social"
+APPVIEWS = ("public.api.bsky.app", "api.bsky.app")
+SIGN_IN, RENEW = "/xrpc/com.atproto.server.createSession", "/xrpc/com.atproto.server.refreshSession"
+PAUSE = 2.0  # seconds in which those who stand in line do not try again what just failed
+UNTOLD, LONGEST = 60.0, 86_400.0  # seconds: a limit on sign-ins that does not say until when, and any
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The right to ask: an access token, and the server that takes it."""
+
+    token: str = field(repr=False)
+    base: str
+
+
+class Session:
+    """The session of one account, for all threads of a process.
+
+    Args:
+        base: where it signs in: `sign_in_at`.
+        identifier: a handle, DID or e-mail address.
+        password: an app password.
+        folder: where tokens are kept, for this user only; made if it is not there.
+        now: the clock.
+        timeout: seconds to wait for each part of an answer.
+        contact: an address by which whoever runs the crawl can be reached.
+
+    Raises:
+        StoreError: the folder cannot be used.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        identifier: str,
+        password: str,
+        folder: Path,
+        *,
+        now: Callable[[], float],
+        timeout: float = 30.0,
+        contact: str = "",
+    ) -> None:
+        conceal(password)
+        self.base, self.now = base.rstrip("/"), now
+        self._who, self._password = identifier, password
+        self._client: httpx.Client = client(base, timeout, contact)
+        self._file = kept.place(folder, self.base, identifier, password)
+        self._lock = threading.Lock()
+        self._tokens: Tokens | None = None
+        self._refused = ""  # an access token that the server took no more
+        self._rests: tuple[float, Reply] | None = None
+
+    def signed(self) -> Signed | Reply:
+        """The access token, after signing in or renewing where that is due; a Reply says why there is none."""
+        with self._lock:
+            tokens = self._tokens
+            if tokens is None or not self._usable(tokens):
+                rests = self._rests
+                if rests is not None and self.now() < rests[0]:
+                    return replace(rests[1], at=self.now())
+                got = self._renewed()
+                if isinstance(got, Reply):
+                    return got
+                self._tokens = tokens = got
+            return Signed(tokens.access, tokens.base)
+
+    def refuse(self, token: str) -> None:
+        """Note that the server took an access token no more: the next request renews it."""
+        with self._lock:
+            self._refused = token
+
+    def close(self) -> None:
+        """Let go of connections; the session goes on in its file."""
+        self._client.close()
+
+    def _usable(self, tokens: Tokens) -> bool:
+        return tokens.access != self._refused and tokens.fresh(self.now())
+
+    def _renewed(self) -> Tokens | Reply:
+        """What another process has got meanwhile, else what refreshing gives, else what signing in gives."""
+        with kept.alone(self._file.with_suffix(".lock")):
+            former = kept.read(self._file)
+            if former is not None and self._usable(former):
+                return former
+            got = None if former is None else self._refreshed(former)
+            if got is None:
+                content = orjson.dumps({"identifier": self._who, "password": self._password})
+                headers = {"Content-Type": "application/json"}
+                came = ask(self._client, "POST", self.base + SIGN_IN, self.now, headers=headers, content=content)
+                got = self._judged(came, self.base)
+            if isinstance(got, Tokens):
+                self._rests = None
+                with suppress(OSError):  # a session that cannot be kept costs the next process one more sign-in
+                    kept.write(self._file, got)
+            return got
+
+    def _refreshed(self, former: Tokens) -> Tokens | Reply | None:
+        """New tokens for the old; None if the session has ended for good."""
+        headers = {"Authorization": f"Bearer {former.refresh}"}
+        came = ask(self._client, "POST", former.base + RENEW, self.now, headers=headers)
+        if isinstance(came, Came) and came.status in (400, 401, 403):
+            return None
+        got = self._judged(came, former.base)
+        if isinstance(got, Reply) and former.access != self._refused and former.fresh(self.now(), 0.0):
+            return former  # it still lasts for a while
+        return got
+
+    def _judged(self, came: Came | Reply, base: str) -> Tokens | Reply:
+        if isinstance(came, Reply):
+            kind = "invalid" if came.kind == "invalid" else "broken"  # the request itself was not sent
+            return self._rest(replace(came, kind=kind, why=f"signing in: {came.why}"), PAUSE)
+        body = decoded(came.body)
+        if 200 <= came.status < 300 and (tokens := kept.told(body, base, came.at)) is not None:
+            return tokens
+        if came.status == 429:
+            return self._too_many(came)
+        bare = Reply("broken", came.at, status=came.status, date=date(came.headers))
+        if came.status in (400, 401, 403, 404):
+            why = _why(came.status, *classify.named(body))
+            return self._rest(replace(bare, kind="refused", status=401, why=redacted(why)), inf)
+        why = f"signing in: the server is in trouble (HTTP {came.status}): is it Bluesky, and not a proxy in between?"
+        return self._rest(replace(bare, why=why), PAUSE)
+
+    def _too_many(self, came: Came) -> Reply:
+        """The reply to a sign-in too many. Its limit counts sign-ins, not requests: it only says until when."""
+        known, told = classify.limits(came.headers), date(came.headers)
+        clock = came.at if told is None else told
+        kind, _ = classify.kind(429, None, known, clock, signed=False)
+        rest = max([limit.resets - clock + 1.0 for limit in known if kind != "backoff"], default=UNTOLD)
+        limits = [Limit(0, 0, limit.resets) for limit in known] if kind == "window" else []
+        why = "signing in: too many sign-ins of this account (429): what else signs in with it?"
+        reply = Reply(kind, came.at, status=429, date=clock, limits=limits, why=why)
+        return self._rest(reply, min(rest, LONGEST))
+
+    def _rest(self, reply: Reply, seconds: float) -> Reply:
+        """The reply itself, which whoever asks within so many seconds gets too."""
+        self._rests = (self.now() + seconds, reply)
+        return reply
+
+
+def sign_in_at(base: str) -> str:
+    """Where an account signs in whose requests go to `base`: there, but for the AppViews, where nobody can."""
+    return ENTRYWAY if urlsplit(base).hostname in APPVIEWS else base
+
+
+def _why(status: int, error: str, message: str) -> str:
+    detail = ": ".join(part for part in (error, message) if part) or f"HTTP {status}"
+    if error == "AuthFactorTokenRequired":
+        return "signing in: the account wants a code besides its password: use an app password, which needs none"
+    if error in classify.MISSING:
+        return f"signing in: the account itself is not active ({detail}): use another"
+    return (
+        f"signing in: the account or its password was not accepted ({detail}): check the handle and the app password "
+        "(Settings > App passwords)"
+    )

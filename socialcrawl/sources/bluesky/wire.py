@@ -1,0 +1,155 @@
+"""The wire to Bluesky. It sends, parses and classifies; it never raises and never waits."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+
+from socialcrawl.model import Grant, Page, Reply, Request, Who
+from socialcrawl.relevance import Hits
+from socialcrawl.secret import redacted
+from socialcrawl.sources.bluesky import classify, parse
+from socialcrawl.sources.bluesky.parse import Json
+from socialcrawl.sources.bluesky.session import Session
+from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
+from socialcrawl.sources.reading_json import decoded
+from socialcrawl.sources.sending import Came, ask, client
+from socialcrawl.sources.x.classify import date
+
+CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
+CLOSED = (
+    "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
+    "file), or sign in with an app password"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BlueskyWire:
+    """The door to Bluesky.
+
+    Args:
+        base: the AppView, such as https://public.api.bsky.app; a request with a session goes to the session's server.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
+        now: the clock, for the instant of arrival.
+        timeout: seconds to wait for each part of an answer.
+        contact: an address by which whoever runs the crawl can be reached.
+        keep: whether each post's original JSON is kept.
+        whole: whether each answer is kept as it came.
+        sessions: by the name of their credential; a credential without one asks as nobody.
+    """
+
+    base: str
+    hits: Hits
+    now: Callable[[], float]
+    timeout: float = 30.0
+    contact: str = ""
+    keep: bool = False
+    whole: bool = False
+    sessions: Mapping[str, Session] = field(default_factory=dict)
+    client: httpx.Client = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "client", client(self.base, self.timeout, self.contact))
+
+    def send(self, grant: Grant) -> Reply:
+        """The reply to one request; see `protocols.Wire.send`."""
+        reply, body = self.ask(grant)
+        return self._read(grant.request, reply, body) if reply.kind in ("ok", "missing") else reply
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self.client.close()
+
+    def ask(self, grant: Grant) -> tuple[Reply, Any]:
+        """The reply to one request without rows, and its decoded JSON; None where it is none."""
+        base, headers, session = self.base, {}, self.sessions.get(grant.credential)
+        token = ""
+        if session is not None:
+            signed = session.signed()
+            if isinstance(signed, Reply):
+                return signed, None
+            base, token = signed.base, signed.token
+            headers = {"Authorization": f"Bearer {token}"}
+        came = ask(self.client, "GET", address(base, grant.request), self.now, headers=headers)
+        if isinstance(came, Reply):
+            return came, None
+        body = decoded(came.body)
+        if session is not None and classify.named(body)[0] in classify.ENDED:
+            session.refuse(token)
+        return self._judged(grant.request, came, body, signed=session is not None), body
+
+    def _judged(self, request: Request, came: Came, body: Any, *, signed: bool) -> Reply:
+        known, told = classify.limits(came.headers), date(came.headers)
+        if told is None and came.status == 429:
+            told = came.at  # without the server's clock, the reset is read by ours
+        kind, why = classify.kind(came.status, body, known, came.at if told is None else told, signed=signed)
+        if not self.sessions and request.endpoint in (SEARCH, ACTORS) and came.status in (401, 403):
+            kind, why = "missing", CLOSED
+        elif kind != "ok" and _about(request) and classify.gone(came.status, body, by_id="id" in request.params):
+            kind, why = "missing", ": ".join(part for part in classify.named(body) if part)
+        received = came.received() if self.whole else None
+        return Reply(kind, came.at, status=came.status, date=told, limits=known, why=redacted(why), received=received)
+
+    def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
+        """The reply with its rows and cursor."""
+        if bare.kind == "missing":
+            return replace(bare, rows=_gone(request, bare.status, body))
+        try:
+            return replace(bare, rows=self._page(request, body), cursor=_cursor(request, body))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            why = f"the server's JSON is not what Bluesky sends ({type(error).__name__}: {error})"
+            return replace(bare, kind="lost", why=redacted(why))
+
+    def _page(self, request: Request, body: Json) -> Page:
+        asked = request.params
+        readers: Mapping[str, Callable[[], Page]] = {
+            FEED: lambda: parse.feed_page(body, asked["id"], self.hits, keep=self.keep),
+            SEARCH: lambda: parse.search_page(body, self.hits, keep=self.keep),
+            PROFILES: lambda: parse.profiles_page(body, _named(asked)),
+            ACTORS: lambda: parse.actors_page(body),
+            MEMBERS: lambda: parse.members_page(body),
+            FOLLOWS: lambda: parse.follows_page(body),
+            RESOLVE: lambda: parse.resolved_page(body, asked["username"]),
+        }
+        return readers[request.endpoint]()
+
+
+def address(base: str, request: Request) -> str:
+    """The address of a request: its parameters as Bluesky calls them, one for each account of a list."""
+    given = dict(request.params)
+    if request.endpoint == FEED:
+        given.pop("since", None)  # feeds cannot be bounded: it says where reading ends
+    pairs = [
+        (CALLED.get(name, name), part)
+        for name, value in given.items()
+        for part in (value.split(",") if name in ("ids", "usernames") else [value])
+    ]
+    return f"{base.rstrip('/')}{request.endpoint}?{urlencode(pairs)}"
+
+
+def _named(params: Mapping[str, str]) -> list[str]:
+    return [part for name in ("ids", "usernames") if name in params for part in params[name].split(",")]
+
+
+def _cursor(request: Request, body: Json) -> str | None:
+    """Where the next page begins; None at the end, and where all that counts has come."""
+    since = parse.instant(request.params["since"]) if request.endpoint == FEED and "since" in request.params else None
+    if since is not None and parse.reaches(body, request.params["id"], since.timestamp()):
+        return None
+    return parse.cursor(body)
+
+
+def _about(request: Request) -> bool:
+    """Whether a request is about one account or list, so that an error can say that it is not there."""
+    return request.endpoint in (FEED, FOLLOWS, MEMBERS, RESOLVE)
+
+
+def _gone(request: Request, status: int, body: Any) -> Page:
+    """The page that says why the account that was asked for is not there; empty where none was."""
+    given = request.params
+    if "id" not in given and "username" not in given:
+        return Page()
+    who = Who(given.get("id"), given.get("username"))
+    return Page(missing=[(who, classify.gone(status, body, by_id="id" in given) or "unknown")])

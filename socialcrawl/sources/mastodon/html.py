@@ -1,0 +1,90 @@
+"""The HTML of posts as plain text, and what it links to. Pure.
+
+The text is as its author wrote it: the parts of an address that Mastodon only hides from sight belong to it, a mention
+is "@name", a line break is one, a paragraph two.
+"""
+
+import re
+from collections.abc import Mapping
+from html import unescape
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+MOST = 5_000  # tags of a post: the parser's time grows with the square of how deeply they stand in each other
+PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
+LINES = frozenset({"li", "div", "tr", "dt", "dd", "section", "article"})
+SILENT = frozenset({"script", "style", "template", "head", "title", "noscript"})
+NOT_LINKS = frozenset({"mention", "hashtag"})
+EDGES = re.compile(r"([\f\v][\f\v\s]*)")
+
+
+class Shown(NamedTuple):
+    """A post as text, and the addresses it links to, but for accounts and hashtags: each once, in order."""
+
+    text: str
+    urls: tuple[str, ...]
+
+
+def shown(html: str) -> Shown:
+    """The text and the links of a post's HTML, however broken that is."""
+    html = html.replace("\0", "\ufffd")
+    if "<" not in html:
+        return Shown(unescape(html).strip(), ())
+    if html.count("<") > MOST:
+        html = "<".join(html.split("<", MOST)[:MOST])
+    body = LexborHTMLParser(html).body
+    return Shown("", ()) if body is None else _read(body)
+
+
+def _read(body: LexborNode) -> Shown:
+    """What the nodes below `body` say, in the order of the document."""
+    parts: list[str] = []
+    urls: dict[str, None] = {}
+    node = body.first_child
+    while node is not None:
+        tag = node.tag or ""
+        parts.append(_opening(node, tag))
+        if tag == "a" and (url := _link(node.attributes)):
+            urls[url] = None
+        node = (None if tag in SILENT else node.first_child) or _next(node, body, parts)
+    return Shown(_tidy("".join(parts)), tuple(urls))
+
+
+def _next(node: LexborNode, body: LexborNode, parts: list[str]) -> LexborNode | None:
+    """What stands behind `node` and all that is in it; the elements that end before it are told to `parts`."""
+    over: LexborNode | None = node
+    while over is not None and over.mem_id != body.mem_id:
+        parts.append(_edge(over.tag or ""))
+        if over.next is not None:
+            return over.next
+        over = over.parent
+    return None
+
+
+def _opening(node: LexborNode, tag: str) -> str:
+    if tag == "-text":
+        return (node.text_content or "").replace("\f", " ").replace("\v", " ")
+    return "\n" if tag == "br" else _edge(tag)
+
+
+def _edge(tag: str) -> str:
+    """What an element puts between itself and its neighbours: a new paragraph (form feed) or line (vertical tab)."""
+    return "\f" if tag in PARAGRAPHS else "\v" if tag in LINES else ""
+
+
+def _tidy(text: str) -> str:
+    """The text with one new line or empty line where elements part it, whatever blanks stand around."""
+    between = EDGES.split(text)
+    said, edges = between[::2], between[1::2]
+    kept = [part + ("\n\n" if "\f" in edge else "\n") for part, edge in zip(map(str.rstrip, said), edges, strict=False)]
+    return "".join([*kept, said[-1]]).strip()
+
+
+def _link(attributes: Mapping[str, str | None]) -> str | None:
+    """The address of a link; None for one to an account or a hashtag."""
+    classes = set((attributes.get("class") or "").split())
+    if classes & NOT_LINKS or "tag" in (attributes.get("rel") or "").split():
+        return None
+    url = (attributes.get("href") or "").strip()
+    return url if url.lower().startswith(("https://", "http://")) else None

@@ -1,0 +1,62 @@
+"""The accounts in Mastodon's JSON: what they are called, their profiles, and whether they want no crawlers. Pure."""
+
+import re
+from typing import Any
+
+from socialcrawl.model import AccountRow, Who
+from socialcrawl.sources.mastodon import names
+from socialcrawl.sources.mastodon.html import shown
+from socialcrawl.sources.mastodon.values import Json, count, iso, needed, text, thing
+
+NO_CRAWLERS = re.compile(r"(?<![\w#])#no(?:bots?|index|search)\b", re.IGNORECASE)
+
+
+def name(acct: Any, domain: str) -> str | None:
+    """The name in full of whom the instance of `domain` calls `acct`; None where nobody can be called so."""
+    told = names.full(acct, domain) if isinstance(acct, str) else ""
+    return told if names.legal(told) else None
+
+
+def who(profile: Any, domain: str) -> Who:
+    """Whose profile this is, as told by the instance of `domain`.
+
+    Raises:
+        TypeError: it has no name that an account can have.
+    """
+    told = needed(name(thing(profile).get("acct"), domain))
+    return Who(told, told)
+
+
+def account(profile: Json, whose: Who) -> AccountRow:
+    """A profile as a row; what it says of itself becomes plain text."""
+    called = str(whose.id)
+    return AccountRow(
+        called,
+        called,
+        text(profile.get("display_name")),
+        shown(text(profile.get("note")) or "").text or None,
+        iso(profile.get("created_at")),
+        count(profile.get("followers_count")),
+        count(profile.get("following_count")),
+        count(profile.get("statuses_count")),
+        None,
+        None,  # `locked` is about who may follow, not about who may read
+        None,
+        text(profile.get("url")),
+    )
+
+
+def opted_out(profile: Json) -> bool:
+    """Whether the account wants no crawlers: `noindex`, or #nobot, #noindex, #nosearch in what it says of itself."""
+    if profile.get("noindex") is True:
+        return True
+    fields = profile.get("fields")
+    told = [
+        profile.get("note"),
+        *(part for field in _fields(fields) for part in (field.get("name"), field.get("value"))),
+    ]
+    return any(NO_CRAWLERS.search(shown(one).text) for one in told if isinstance(one, str) and "#" in one)
+
+
+def _fields(value: Any) -> list[Json]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,161 @@
+"""Mastodon as a source: picks become conversations with instances. Pure: a talk yields requests, is sent replies."""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+
+from socialcrawl.limits.policy import Policy
+from socialcrawl.model import Node, Pick, Reply, Request, Who, iso
+from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.mastodon import names
+from socialcrawl.sources.reading import Reading
+
+LOOK_UP = "/api/v1/accounts/lookup"
+STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/following"
+TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
+NO_INSTANCE = "no-instance"  # the cursor of a look-up at a server that is none of the kind
+AGAIN = 999  # the part of a look-up that is repeated at home
+SECOND = 1000  # the part of the first request of a pick's second list: whom it follows, or what a search found
+
+
+class MastodonSource:
+    """Many instances that know each other: hashtags, search, look-ups, timelines, and who follows whom.
+
+    An account is asked on its own instance where the campaign allows that, else on the campaign's own, which knows what
+    it has seen of others; so it is too where no instance answers at the domain of its name.
+
+    Of the requests of a pick, part 0 is the look-up of an account, which tells its number on that instance and whether
+    it wants to be left alone; pages count from 1, those of a second list from 1000.
+
+    Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
+    `opt_outs` ("no" where nobody is left alone).
+
+    Args:
+        policy: page sizes.
+        queries: the texts of the campaign's queries; node -1 is the first, -2 the second. A hashtag, or words: they are
+            looked for as a hashtag, written together, and by search too where `signed_in`.
+        home: the domain of the campaign's own instance, as it ends the names of its accounts.
+        pages_per_user: the most pages of a timeline.
+        search_pages: the most pages of a hashtag or a search.
+        instances: whose accounts are asked on their own instance: domains, or patterns with `*`; "*" for all.
+        follows: the most pages of those whom an account follows; 0: nobody asks for them.
+        follow: the occurrences that it is worth to be followed; see `Reading`.
+        signed_in: whether the campaign's own instance lets us search.
+        opt_outs: whether those who want no crawlers are left alone.
+        begin: paging stops where posts were written before; Unix seconds; None: no bound.
+        end: posts written then or later are left out; None: no bound.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        queries: Sequence[str],
+        home: str,
+        pages_per_user: int = 1,
+        search_pages: int = 1,
+        *,
+        instances: Sequence[str] = (),
+        follows: int = 0,
+        follow: int = 1,
+        signed_in: bool = False,
+        opt_outs: bool = True,
+        begin: float | None = None,
+        end: float | None = None,
+    ) -> None:
+        self.policy, self.queries, self.home = policy, tuple(queries), names.domain(home)
+        self.pages_per_user, self.search_pages = pages_per_user, search_pages
+        self.follows, self.follow, self.signed_in = follows, follow, signed_in
+        self._elsewhere = names.pattern(instances)
+        self._care = {} if opt_outs else {"opt_outs": "no"}
+        bounds = {"begin": begin, "end": end}
+        self._span = {name: iso(at) for name, at in bounds.items() if at is not None}
+
+    def width(self, act: str) -> int:
+        """One node in everything."""
+        return 1
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+        """One talk a pick."""
+        return [self._search(p) if p.act == "search" else self._user(p, accounts[p.node]) for p in batch]
+
+    def host(self, name: str) -> str:
+        """The server that is asked about an account named in full."""
+        own = names.instance(name)
+        return own if self._elsewhere.fullmatch(own) and names.public(own) else self.home
+
+    def _search(self, pick: Pick) -> Talk:
+        query, reading = self.queries[-1 - pick.node], Reading(pick)
+        pages = self.search_pages
+        if tag := hashtag(query):
+            yield from self._pages(reading, self.home, TAG, {"hashtag": tag, **self._care}, pages=pages)
+        if self.signed_in and not query.startswith("#") and reading.missing != "temporary":
+            asked = {"q": query, "type": "statuses", **self._care}
+            yield from self._pages(reading, self.home, SEARCH, asked, pages=pages, first=SECOND, by="offset")
+        return {pick.n: reading.authors()}
+
+    def _user(self, pick: Pick, who: Who) -> Talk:
+        reading = Reading(pick, self.follow if self.follows else 0)
+        name = names.full(who.username or who.id or "", self.home)
+        if not names.legal(name):
+            reading.missing = "unknown"
+            return {pick.n: reading.outcome()}
+        host = self.host(name)
+        number = yield from self._look_up(reading, name, host)
+        if number == NO_INSTANCE:
+            host = self.home
+            number = yield from self._look_up(reading, name, host, AGAIN)
+        if number is not None and pick.act != "resolve":
+            asked = {"id": number, "acct": name, **self._care}
+            timeline = {**asked, **self._span}
+            yield from self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user)
+            if reading.missing is None:
+                yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=SECOND)
+        return {pick.n: reading.outcome()}
+
+    def _look_up(self, reading: Reading, name: str, host: str, part: int = 0) -> Generator[Request, Reply, str | None]:
+        """The number of an account on the instance that is asked; None where the account is not to be read."""
+        told = name.rpartition("@")[0] if names.instance(name) == host else name
+        reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": told, **self._care}, 1)
+        if not reading.take(reply):
+            return None
+        if reply.cursor == NO_INSTANCE:
+            return NO_INSTANCE
+        if reading.pick.node not in reading.found:
+            # The name that was asked is short for another one, or that of an account which is called otherwise.
+            reasons = [*reply.answer.missing.values(), *(f"same-as:{node}" for node in reading.found)]
+            reading.missing = reasons[0] if reasons else "unknown"
+            return None
+        if reply.cursor is None and reading.pick.act != "resolve":
+            reading.missing = "temporary"  # an answer of before that does not tell the number any more
+        return reply.cursor
+
+    def _pages(
+        self,
+        reading: Reading,
+        host: str,
+        path: str,
+        asked: Mapping[str, str],
+        *,
+        pages: int,
+        first: int = 1,
+        by: str = "max_id",
+    ) -> Generator[Request, Reply, None]:
+        cursor: str | None = None
+        stuck = 0  # pages on end that led to themselves: one may be a repetition, more would go on for ever
+        for page in range(pages):
+            endpoint = host + path + (f"?{by}" if cursor else "")
+            size = self.policy.endpoint(endpoint).page
+            params = {**asked, "limit": str(size)} | ({by: cursor} if cursor else {})
+            reply = yield Request((reading.pick.n, first + page), endpoint, params, size)
+            if reply.kind == "missing" and path != STATUSES:
+                if path != FOLLOWING:  # whom somebody follows may be hidden: what was read stays
+                    reading.at, reading.missing = reply.at, "protected"
+                return
+            stuck = stuck + 1 if reply.cursor == cursor else 0
+            cursor = reply.cursor
+            if not reading.take(reply) or cursor is None or stuck > 1:
+                return
+
+
+def hashtag(query: str) -> str:
+    """The hashtag that a query asks for, without its sign: its words written together; "" where there are none."""
+    return re.sub(r"\W+", "", query)

@@ -1,0 +1,165 @@
+"""The wire to Mastodon's instances. It sends, parses and classifies; it never raises and never waits."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from socialcrawl.loopback import is_loopback
+from socialcrawl.model import Grant, Page, Reply, Request, Who
+from socialcrawl.relevance import Hits
+from socialcrawl.secret import conceal, redacted
+from socialcrawl.sources.mastodon import classify, names
+from socialcrawl.sources.mastodon.paging import later
+from socialcrawl.sources.mastodon.parse import Reader
+from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH
+from socialcrawl.sources.mastodon.values import instant
+from socialcrawl.sources.reading_json import decoded
+from socialcrawl.sources.sending import Came, ask, client
+from socialcrawl.sources.x.classify import date
+
+OURS = ("acct", "begin", "end", "opt_outs")  # parameters that no server is asked for, but for the `acct` of a look-up
+MOST = 10_000_000  # bytes of an answer: forty long posts are a tenth of that
+
+
+class MastodonWire:
+    """The door to Mastodon: the campaign's own instance, and others by their domains.
+
+    Where `base` is on this machine, all instances are asked there, each by its name in the Host header.
+
+    Args:
+        base: scheme and host of the campaign's own instance.
+        home: its domain, as it ends the names of its accounts.
+        tokens: by the name of their credential; they are sent to `base` and nowhere else.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
+        now: the clock, for the instant of arrival.
+        timeout: seconds to wait for each part of an answer.
+        contact: whom those who run an instance may write to.
+        keep: whether each post's original JSON is kept.
+        whole: whether each answer is kept as it came, but for those of accounts that want to be left alone.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        home: str,
+        tokens: Mapping[str, str],
+        *,
+        hits: Hits,
+        now: Callable[[], float],
+        timeout: float = 30.0,
+        contact: str = "",
+        keep: bool = False,
+        whole: bool = False,
+    ) -> None:
+        self.base, self.home, self.tokens = base.rstrip("/"), names.domain(home), dict(tokens)
+        self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
+        self._alone = is_loopback(base)
+        self._client = client(base, timeout, contact)
+        for token in self.tokens.values():
+            conceal(token)
+
+    def send(self, grant: Grant) -> Reply:
+        """The reply to one request; see `protocols.Wire.send`."""
+        request = grant.request
+        host, path = _parted(request.endpoint)
+        token = self.tokens.get(grant.credential, "") if host == self.home else ""
+        came = ask(
+            self._client,
+            "GET",
+            self._address(host) + _route(path, request.params),
+            self.now,
+            params=_asked(path, request.params),
+            headers=self._headers(host, token),
+            most=MOST,
+        )
+        if isinstance(came, Reply):
+            return came if came.kind != "invalid" else replace(came, kind="missing", rows=_none(request, host))
+        return self._reply(request, came, token=bool(token))
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def _address(self, host: str) -> str:
+        return self.base if self._alone or host == self.home else f"https://{host}"
+
+    def _headers(self, host: str, token: str) -> dict[str, str]:
+        named = {"Host": host} if self._alone else {}
+        return named | ({"Authorization": f"Bearer {token}"} if token else {})
+
+    def _reply(self, request: Request, came: Came, *, token: bool) -> Reply:
+        host = _parted(request.endpoint)[0]
+        told = date(came.headers)
+        clock = came.at if told is None else told
+        known, body = classify.limits(came.headers, clock), None if came.cut else decoded(came.body)
+        asked = classify.Context(host == self.home, token, "acct" in request.params)
+        sense = classify.sense(came.status, body, known, clock, asked)
+        # Without the server's clock, a reset is read by ours.
+        at = clock if came.status == 429 else told
+        kept = came.received() if self.whole else None
+        bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, redacted(sense.why), kept)
+        if sense.missing == NO_INSTANCE and request.endpoint == host + LOOK_UP:
+            return replace(bare, rows=Page(), cursor=NO_INSTANCE)
+        if sense.kind == "missing":
+            return replace(bare, rows=_none(request, host, sense.missing))
+        return self._read(request, came, body, bare) if sense.kind == "ok" else bare
+
+    def _read(self, request: Request, came: Came, body: Any, bare: Reply) -> Reply:
+        """The reply with its rows and cursor."""
+        try:
+            page, cursor = self._page(request, came, body)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
+            return replace(bare, kind="lost", why=redacted(why))
+        told = [reason for _, reason in page.missing]
+        kept = None if "opted-out" in told else bare.received
+        return replace(bare, kind="missing" if told else "ok", rows=page, cursor=cursor, received=kept)
+
+    def _page(self, request: Request, came: Came, body: Any) -> tuple[Page, str | None]:
+        params, (host, path) = request.params, _parted(request.endpoint)
+        span = [instant(params.get(name)) for name in ("begin", "end")]
+        reader = Reader(host, self.hits, self.keep, params.get("opt_outs") != "no", *span)
+        if path == LOOK_UP:
+            return reader.profile(body)
+        if path == SEARCH:
+            return reader.found(body["statuses"]), _offset(params, len(body["statuses"]))
+        next_page = later(came.headers.get("link"))
+        if path == FOLLOWING:
+            return reader.follows(body), next_page
+        if "acct" not in params:
+            return reader.found(body), next_page
+        return reader.timeline(body, params["acct"]), None if reader.over(body) else next_page
+
+
+def _parted(endpoint: str) -> tuple[str, str]:
+    """The host and the template of an endpoint, as pages after the first have it too."""
+    host, _, path = endpoint.partition("/")
+    return host, "/" + path.partition("?")[0]
+
+
+def _route(path: str, params: Mapping[str, str]) -> str:
+    """The path of a template: what it names is put in, whatever signs that has."""
+    parts = [quote(params.get(part[1:], ""), safe="") if part.startswith(":") else part for part in path.split("/")]
+    return "/".join(parts)
+
+
+def _asked(path: str, params: Mapping[str, str]) -> dict[str, str]:
+    """The parameters that are sent: neither those in the path nor those for us alone."""
+    within = {part[1:] for part in path.split("/") if part.startswith(":")}
+    ours = within | (set(OURS) - {"acct"} if path == LOOK_UP else set(OURS))
+    return {name: value for name, value in params.items() if name not in ours}
+
+
+def _none(request: Request, host: str, reason: str | None = None) -> Page:
+    """The page on which the account that was asked about is missing; one of nobody where none was."""
+    reason = "unknown" if reason in (None, NO_INSTANCE) else reason
+    if "acct" not in request.params:
+        return Page()
+    name = names.full(request.params["acct"], host)
+    return Page(missing=[(Who(name, name), reason)])
+
+
+def _offset(params: Mapping[str, str], came: int) -> str | None:
+    """Where the next page of a search begins; None where this one was not full."""
+    return str(int(params.get("offset", "0")) + came) if came >= int(params["limit"]) else None

@@ -1,0 +1,71 @@
+"""JSON of platforms as values that a store may hold: decoded without surprises, rows checked for their types. Pure."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import orjson
+
+from socialcrawl.model import LARGEST, AccountRow, PostRow
+
+NUL = b"\\u0000"
+
+Types = frozenset[type]
+TEXT: Types = frozenset({str})
+TEXT_OR_NONE: Types = frozenset({str, type(None)})
+COUNT: Types = frozenset({int, type(None)})
+FLAG: Types = frozenset({bool, type(None)})
+POST_TYPES = (TEXT, TEXT, TEXT_OR_NONE, TEXT, *[TEXT_OR_NONE] * 7, *[COUNT] * 6, TEXT_OR_NONE)
+ACCOUNT_TYPES = (TEXT, TEXT, *[TEXT_OR_NONE] * 3, *[COUNT] * 4, FLAG, FLAG, TEXT_OR_NONE)
+
+Row = TypeVar("Row", PostRow, AccountRow)
+
+
+def decoded(content: bytes) -> Any:
+    """The JSON of an answer; None if it is none.
+
+    Half a character, which some texts hold, becomes a question mark; the character 0, which PostgreSQL does not store,
+    becomes U+FFFD.
+    """
+    try:
+        body = _loaded(content)
+        return _without_nul(body) if NUL in content else body
+    except (ValueError, RecursionError):
+        return None
+
+
+def checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:
+    """The rows themselves.
+
+    Args:
+        rows: all PostRow or all AccountRow.
+        types: the types that each column may have: POST_TYPES, ACCOUNT_TYPES.
+
+    Raises:
+        TypeError: a value is of a type that a store may not hold there, or a number beyond all numbers.
+    """
+    for place, (column, expected) in enumerate(zip(zip(*rows, strict=True), types, strict=False)):
+        found = set(map(type, column))
+        if not found <= expected or (
+            int in found and max((abs(value) for value in column if value), default=0) > LARGEST
+        ):
+            raise TypeError(f"{rows[0]._fields[place]} is no {'text' if str in expected else 'number or truth value'}")
+    return rows
+
+
+def _loaded(content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:  # half characters, which Python's own reader takes
+        whole = json.dumps(json.loads(content), ensure_ascii=False, allow_nan=False)
+        return orjson.loads(whole.encode("utf-8", "replace"))
+
+
+def _without_nul(body: Any) -> Any:
+    if isinstance(body, str):
+        return body.replace("\0", "\ufffd")
+    if isinstance(body, list):
+        return [_without_nul(part) for part in body]
+    if isinstance(body, dict):
+        return {_without_nul(key): _without_nul(value) for key, value in body.items()}
+    return body

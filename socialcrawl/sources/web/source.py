@@ -1,0 +1,136 @@
+"""The web as a source: picks become requests for pages, each host's robots.txt first. Pure: a talk yields requests."""
+
+from collections.abc import Generator, Mapping, Sequence
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.limits.policy import Policy
+from socialcrawl.model import PUT_OFF, Node, Pick, Reply, Request, Who
+from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.reading import Reading
+from socialcrawl.sources.web import robots
+from socialcrawl.sources.web.urls import allowed, normalised, rules, server
+
+ROBOTS, PAGE = "/robots.txt", "/*"  # endpoints, after the host
+HOPS = 5  # addresses that a page, or a robots.txt (RFC 9309), may have moved to
+SAME = "same-as:"  # how an outcome says that its node is another one
+
+
+class WebSource:
+    """Pages of the web: `seed` and `expand` read one, `resolve` asks for its headers alone.
+
+    A page that has moved is the page where it is now: the outcome of its old address is "same-as:<node>", and the new
+    one, once it is picked, is answered from the database where answers are reused.
+
+    Args:
+        policy: prices.
+        agent: the name of the program by which a robots.txt may speak of it.
+        queries: there is no search, so there must be none.
+        hosts: the hosts that may be asked, `*` for any part of a name (*.example.org), "*" for all; pages of others,
+            or with no host named all pages, are missing as "excluded". `urls.hosts` has those of the seeds.
+        max_redirects: the most addresses that a page may have moved to, one after the other.
+        opt_outs: whether robots.txt and noindex are heeded; told to the wire in the parameter `opt_outs`
+            ("no" where they are not).
+
+    Raises:
+        SettingsError: queries are given.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        agent: str,
+        queries: Sequence[str] = (),
+        *,
+        hosts: Sequence[str] = (),
+        max_redirects: int = HOPS,
+        opt_outs: bool = True,
+    ) -> None:
+        if queries:
+            raise SettingsError("The web cannot be searched: name pages to start from, and set search = false.")
+        self.policy, self.agent, self.hosts, self.max_redirects = policy, agent, tuple(hosts), max_redirects
+        self.opt_outs = opt_outs
+
+    def width(self, act: str) -> int:
+        """One page a request."""
+        return 1
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+        """One talk a page."""
+        return [self._talk(pick, accounts[pick.node]) for pick in batch]
+
+    def _talk(self, pick: Pick, who: Who) -> Talk:
+        visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None)
+        reading = Reading(pick)
+        url = normalised(str(who.id or who.username))
+        reading.missing = "unknown"  # unless a page is found
+        seen: list[str] = []
+        while url is not None and url not in seen and len(seen) <= self.max_redirects:
+            seen.append(url)
+            if not allowed(url, self.hosts):
+                reading.missing = "excluded"
+                break
+            permitted = yield from visit.permitted(url)
+            if permitted is not None:
+                reading.at, reading.missing = visit.at, permitted
+                break
+            reply = yield visit.request(server(url) + PAGE, url, head=pick.act == "resolve")
+            url = reply.cursor
+            if url is None or reply.kind in PUT_OFF:
+                reading.take(reply)
+                reading.missing = reading.missing or _elsewhere(pick, reply)
+                break
+            reading.at = reply.at
+        return {pick.n: reading.outcome()}
+
+
+class _Visit:
+    """The requests of one pick, which count from 0, and the robots.txt of its hosts; without `agent` none is heeded."""
+
+    def __init__(self, pick: Pick, policy: Policy, agent: str | None) -> None:
+        self.pick, self.policy, self.agent = pick, policy, agent
+        self.part = 0
+        self.at = 0.0
+        self._robots: dict[str, str | None] = {}  # by address of robots.txt; None: nothing is known for now
+
+    def request(self, endpoint: str, url: str, *, head: bool = False) -> Request:
+        """The next request: of a page, or of a robots.txt."""
+        key = self.pick.n, self.part
+        self.part += 1
+        params = {"url": url, **({"method": "HEAD"} if head else {}), **({} if self.agent else {"opt_outs": "no"})}
+        return Request(key, endpoint, params, 1, self.policy.most(endpoint, 1))
+
+    def permitted(self, url: str) -> Generator[Request, Reply, str | None]:
+        """Why the page may not be asked for: opted-out, temporary (the host is in trouble); None: it may."""
+        if self.agent is None:
+            return None
+        place = rules(url)
+        if place not in self._robots:
+            self._robots[place] = yield from self._asked(place)
+        told = self._robots[place]
+        if told is None:
+            return "temporary"
+        return None if robots.permits(told, url, self.agent) else "opted-out"
+
+    def _asked(self, place: str) -> Generator[Request, Reply, str | None]:
+        """The file that rules a host, wherever it has moved; one that moves on and on is none (RFC 9309)."""
+        for _ in range(HOPS + 1):
+            reply = yield self.request(server(place) + ROBOTS, place)
+            self.at = reply.at
+            if reply.kind in PUT_OFF:
+                return None
+            told = reply.cursor or ""
+            if not told.startswith(robots.MOVED):
+                return told
+            place = told.removeprefix(robots.MOVED)
+        return ""
+
+
+def _elsewhere(pick: Pick, reply: Reply) -> str | None:
+    """Why the page is missing that was asked for: it never was, or it is another one."""
+    answer = reply.answer
+    if answer.missing:
+        return next(iter(answer.missing.values()))
+    here = next(iter(answer.found), None)
+    if here is None:
+        return "unknown"
+    return None if here == pick.node else f"{SAME}{here}"

@@ -1,0 +1,123 @@
+"""HTML that no parser takes long over: without what is not shown, bottomless nesting, endless and repeated tags. Pure.
+
+The parser's time grows with the square of the depth and of a tag's attributes (100,000 nested <div>, half a megabyte,
+took it 20 seconds), and of what is bold or linked to it makes a copy for every paragraph that begins before that ends.
+Browsers stop at a depth of 512; so does this. Links lead to numbers here, by which their targets are kept beside.
+"""
+
+import re
+from collections import Counter
+from html import unescape
+
+DEEPEST = 512
+WIDEST = 1_000  # characters of a tag's attributes; of longer ones only those are kept that say something here
+MANY = 4  # tags <html> and <body> whose attributes are looked at: each adds its own to the first
+# A start or end tag as the HTML standard's tokenizer sees it; the quantifiers do not go back, so that it is linear.
+_VALUE = r"\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+"
+_TAG = re.compile(
+    rf"<(/?+)([a-zA-Z][^\s/>]*+)((?:[\s/]++|[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:{_VALUE})?+)?+)*+)>?+",
+)
+_ATTRIBUTE = re.compile(rf"[\s/]*+([^\s/>][^\s/>=]*+)(?:\s*+=\s*+({_VALUE})?+)?+")
+_ENTITY = re.compile(r"&(#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z0-9]{2,32});")
+_KEPT = ("href", "content", "name", "hidden", "lang")
+_BLOCKS = ("script", "style", "svg", "math", "template", "noscript", "iframe", "textarea", "xmp")
+_UNSEEN = re.compile(rf"<!--|<({'|'.join(_BLOCKS)})(?=[\s/>])", re.IGNORECASE)
+_ENDS = {name: re.compile(rf"</{name}(?=[\s/>])[^>]*+>", re.IGNORECASE) for name in _BLOCKS} | {"": re.compile("-->")}
+# Void elements, and those that the next of their kind closes: they do not nest.
+_FLAT = frozenset((
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    "p", "li", "option", "td", "th", "tr", "tbody", "thead", "tfoot", "a",
+))  # fmt: skip
+# What looks are made with.
+_LOOKS = frozenset((
+    "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+))  # fmt: skip
+
+
+def tamed(html: str) -> tuple[str, list[str]]:
+    """The same page for the parser, and the targets of its links.
+
+    Its texts are those of the original, and so are its links, but that the `href` of <a> and <area> is a number: the
+    place of what stood there in the list.
+    """
+    flattening = _Flattening()
+    return _TAG.sub(flattening.tag, _without_unseen(html.replace("\0", "\ufffd"))), flattening.targets
+
+
+def _without_unseen(html: str) -> str:
+    """Without comments, scripts, drawings: each pass looks forward only. What does not end is left to the parser."""
+    parts: list[str] = []
+    endless: set[str] = set()
+    at = done = 0
+    while found := _UNSEEN.search(html, at):
+        name, at = (found[1] or "").lower(), found.end()
+        end = None if name in endless else _ENDS[name].search(html, at)
+        if end is None:
+            endless.add(name)
+            continue
+        parts.append(html[done : found.start()])
+        at = done = end.end()
+    return "".join([*parts, html[done:]])
+
+
+class _Flattening:
+    """What is open so far, and how many tops and targets there were."""
+
+    def __init__(self) -> None:
+        self.targets: list[str] = []
+        self._open: Counter[str] = Counter()
+        self._depth = self._tops = 0
+
+    def tag(self, found: re.Match[str]) -> str:
+        """What stands for a tag."""
+        closing, name, rest = found[1], found[2].lower(), found[3]
+        if name in ("html", "body") and not closing:
+            self._tops += 1
+            return "<hr>" if self._tops > MANY else f"<{name}{_narrow(rest)}>"
+        if name in ("a", "area") and not closing:
+            return self._link(name, rest)
+        name = "span" if name in _LOOKS else name
+        if name not in _FLAT and self._is_too_deep(name, closing):
+            return "<hr>"  # ends what is before it as a block would, and holds nothing
+        if closing:
+            return f"</{name}>"
+        return f"<{name}{rest if len(rest) <= WIDEST else _narrow(rest)}>"
+
+    def _is_too_deep(self, name: str, closing: str) -> bool:
+        if not closing:
+            self._open[name] += 1
+            self._depth += 1
+            return self._depth > DEEPEST
+        if not self._open[name]:
+            return False  # the parser overlooks it
+        self._open[name] -= 1
+        self._depth -= 1
+        return self._depth >= DEEPEST
+
+    def _link(self, name: str, rest: str) -> str:
+        target = next((value for key, value in _attributes(rest) if key == "href"), None)
+        if target is None:
+            return "</a>" if name == "a" else ""  # a link ends where another <a> begins
+        self.targets.append(_ENTITY.sub(lambda found: unescape(found[0]), target))
+        return f"<{name} href={len(self.targets) - 1}{' hidden' if _is_hidden(rest) else ''}>"
+
+
+def _narrow(rest: str) -> str:
+    """Of a tag's attributes those that say something here, the first of each name."""
+    kept: dict[str, str] = {}
+    for name, value in _attributes(rest):
+        if name in _KEPT:
+            kept.setdefault(name, value.replace('"', "&quot;"))
+    return "".join(f' {name}="{value}"' for name, value in kept.items())
+
+
+def _is_hidden(rest: str) -> bool:
+    return "hidden" in rest.lower() and any(name == "hidden" for name, _ in _attributes(rest))
+
+
+def _attributes(rest: str) -> list[tuple[str, str]]:
+    """Names in lower case and values without their quotes, as they stand."""
+    found = []
+    for name, value in _ATTRIBUTE.findall(rest):
+        found.append((name.lower(), value[1:-1] if value[:1] in ('"', "'") else value))
+    return found

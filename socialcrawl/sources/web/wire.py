@@ -1,0 +1,229 @@
+"""The wire to the web: one request, one answer, read and classified. It never raises, never waits, follows nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+from socialcrawl.loopback import is_loopback
+from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, Request, Who
+from socialcrawl.relevance import Hits, within
+from socialcrawl.sources.sending import Came, ask, client
+from socialcrawl.sources.web import classify, robots
+from socialcrawl.sources.web.page import Link, Read, plain, read
+from socialcrawl.sources.web.source import ROBOTS
+from socialcrawl.sources.web.urls import is_private, joined, resolves_privately, server
+from socialcrawl.sources.web.windows import Span, united, window
+
+MOST = 2_000_000  # bytes of a page; a longer one is read as far as that
+NO_REFERENCES = (None, None, None, None, None, None)
+NO_COUNTS = (None, None, None, None, None, None)
+NO_FACTS = (None, None, None, None, None, False, None, None)  # of a profile: a page that answers is not protected
+ACCEPT = {"Accept": "text/html,application/xhtml+xml,text/plain;q=0.5,*/*;q=0.1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What the wire was made with.
+
+    Attributes:
+        made: the client.
+        base: scheme and host of a server on this machine that plays all hosts; None: each is asked itself.
+        hits: occurrences of the topic that count in a text.
+        now: the clock, for the instant of arrival.
+        keep: whether each page's HTML is kept.
+        whole: whether each answer is kept as it came.
+        most: bytes of a page that are read.
+    """
+
+    made: httpx.Client
+    base: str | None
+    hits: Hits
+    now: Callable[[], float]
+    keep: bool
+    whole: bool
+    most: int
+
+
+class WebWire:
+    """The door to the web.
+
+    Args:
+        base: scheme and host of a server on this machine, which plays all hosts by the Host header and is told
+            neither scheme nor port of an address; None, or a server elsewhere: the web itself.
+        hits: occurrences of the topic that count in a text, by the text, its language and when it was written (None).
+        now: the clock, for the instant of arrival.
+        timeout: seconds to wait for each part of an answer.
+        contact: an address by which whoever runs the crawl can be reached, told in the User-Agent.
+        keep: whether each page's HTML is kept, in `PostRow.original`.
+        whole: whether each answer is kept as it came.
+        most: bytes of a page that are read.
+    """
+
+    def __init__(
+        self,
+        base: str | None,
+        *,
+        hits: Hits,
+        now: Callable[[], float],
+        timeout: float = 30.0,
+        contact: str = "",
+        keep: bool = False,
+        whole: bool = False,
+        most: int = MOST,
+    ) -> None:
+        local = base.rstrip("/") if base and is_loopback(base) else None
+        made = client(local or "https://", timeout, contact)
+        self.door = Door(made, local, hits, now, keep, whole, most)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.door.made.close()
+
+    def send(self, grant: Grant) -> Reply:
+        """The reply to one request; see `protocols.Wire.send`.
+
+        To one for robots.txt: no rows, and the cursor is what `robots` describes. To one for a page: the page as a post
+        of the account that it is, or why it is missing; where it has moved, the new address as cursor and no rows.
+        """
+        request = grant.request
+        url = request.params["url"]
+        of_robots = request.endpoint.endswith(ROBOTS)
+        if self.door.base is None and (is_private(url) or resolves_privately(url)):
+            gone = Page() if of_robots else _missing(url, "excluded")
+            why = "the address is one of this machine or its neighbourhood, and no page of the web"
+            return Reply("missing", self.door.now(), gone, "" if of_robots else None, why=why)
+        came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
+        if isinstance(came, Reply):
+            return came
+        date = classify.instant(came.headers.get("date", ""))
+        kind, limit = classify.kind(came.status, came.headers, came.at if date is None else date)
+        reply = _Told(came, kind, limit, came.at if date is None and limit else date)
+        if kind not in ("ok", "missing"):
+            return reply.reply(self.door, why=f"{server(url)} answered HTTP {came.status}")
+        if of_robots:
+            return self._robots(reply, url)
+        return self._page(reply, request)
+
+    def _asked(self, request: Request, url: str, most: int) -> Came | Reply:
+        headers, there = ACCEPT, url
+        if self.door.base is not None:
+            parts = urlsplit(url)
+            there = f"{self.door.base}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+            headers = {**ACCEPT, "Host": parts.netloc}
+        method = request.params.get("method", "GET")
+        came = ask(self.door.made, method, there, self.door.now, headers=headers, most=most, dearest=request.most)
+        if isinstance(came, Reply) and came.kind == "invalid":  # one page's matter, and no reason to stop for all
+            return Reply("missing", came.at, _missing(url, "unknown"), why=came.why)
+        return came
+
+    def _robots(self, told: "_Told", url: str) -> Reply:
+        came = told.came
+        if came.status in classify.MOVED and (target := joined(url, came.headers.get("location", ""))):
+            return told.reply(self.door, Page(), robots.MOVED + target)
+        there = came.status == 200 and came.body
+        text = came.body.decode("utf-8-sig", "replace").replace("\0", "\ufffd") if there else ""
+        # A 404 of robots.txt is a good answer: nothing is forbidden.
+        return told.reply(self.door, Page(), robots.TEXT + text if text else "", kind="ok")
+
+    def _page(self, told: "_Told", request: Request) -> Reply:
+        came, url = told.came, request.params["url"]
+        if came.status in classify.MOVED and came.headers.get("location"):
+            target = joined(url, came.headers["location"])
+            page = Page() if target else _missing(url, "unknown")
+            return told.reply(self.door, page, target, kind="ok" if target else "missing")
+        heeded = request.params.get("opt_outs") != "no"
+        head = request.params.get("method") == "HEAD"
+        page = self._head(came, url, heeded=heeded) if head else self._shown(came, url, heeded=heeded)
+        return told.reply(self.door, page, kind="missing" if page.missing else "ok")
+
+    def _head(self, came: Came, url: str, *, heeded: bool) -> Page:
+        if came.status in classify.NO_HEAD:
+            return Page(answered=[Who(url, url)])
+        told = classify.content(came.headers, b"")
+        if came.status != 200:
+            return _missing(url, classify.absent(came.status))
+        if told and told not in (*classify.HTML, *classify.PLAIN):
+            return _missing(url, "unknown")
+        if heeded and not classify.indexed(came.headers, frozenset())[0]:
+            return _missing(url, "opted-out")
+        return Page(answered=[Who(url, url)])
+
+    def _shown(self, came: Came, url: str, *, heeded: bool) -> Page:
+        told = classify.content(came.headers, came.body)
+        if came.status != 200:
+            return _missing(url, classify.absent(came.status))
+        if told not in (*classify.HTML, *classify.PLAIN):
+            return _missing(url, "unknown")
+        html = classify.decoded(came.headers, came.body)
+        seen = plain(html) if told in classify.PLAIN else read(html, url)
+        kept, followed = classify.indexed(came.headers, seen.robots)
+        if heeded and not kept:
+            return _missing(url, "opted-out")
+        if classify.is_soft_404(seen.title, seen.text):
+            return _missing(url, "deleted")
+        return page_of(seen, url, self.door.hits, html if self.door.keep else None, follow=followed or not heeded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An answer with its kind, what it says of limits, and the server's clock."""
+
+    came: Came
+    kind: str
+    limit: Limit | None
+    date: float | None
+
+    def reply(
+        self, door: Door, page: Page | None = None, cursor: str | None = None, *, kind: str = "", why: str = ""
+    ) -> Reply:
+        """The reply that it makes with its rows."""
+        return Reply(
+            kind or self.kind,
+            self.came.at,
+            page,
+            cursor,
+            status=self.came.status,
+            date=self.date,
+            limits=[self.limit] if self.limit else (),
+            why=why,
+            received=self.came.received() if door.whole else None,
+        )
+
+
+def page_of(seen: Read, url: str, hits: Hits, html: str | None = None, *, follow: bool = True) -> Page:
+    """A page as rows: its text as the one post of the account `url`, its links as mentions.
+
+    Several links to one page are one mention, of the union of their windows; a link to itself is none.
+
+    Args:
+        seen: the page.
+        url: its address in the one form.
+        hits: occurrences of the topic that count in a text.
+        html: kept as the original; None: not kept.
+        follow: whether the page wants its links followed.
+    """
+    lang = seen.lang
+    original = None if html is None else orjson.dumps({"url": url, "html": html.replace("\0", "\ufffd")}).decode()
+    post = PostRow(url, url, None, seen.text, lang, *NO_REFERENCES, *NO_COUNTS, original)
+    around: dict[str, list[Span]] = {}
+    for link in seen.links if follow else ():
+        if link.url != url:
+            around.setdefault(link.url, []).extend(_around(seen.text, link))
+    mentions = []
+    for target, spans in around.items():
+        parts = united(spans)
+        count = within(seen.text, parts, lambda part: hits(part, lang, None))
+        mentions.append(Mention(0, Who(target, target), "mention", parts, count))
+    account = AccountRow(url, url, seen.title or None, seen.description, *NO_FACTS)
+    return Page([post], [hits(seen.text, lang, None)], mentions, [account], [Who(url, url)])
+
+
+def _around(text: str, link: Link) -> list[Span]:
+    return [] if link.start < 0 else [window(text, link.start, link.end)]
+
+
+def _missing(url: str, reason: str) -> Page:
+    return Page(missing=[(Who(url, url), reason)])
