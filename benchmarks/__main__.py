@@ -5,7 +5,7 @@ from importlib import import_module
 
 from benchmarks.figure import keep
 
-NAMES = ("demo", "page", "ingest", "limiter", "topical", "generate", "start", "simulate", "restart", "idle")
+NAMES = ("demo", "page", "ingest", "limiter", "topical", "generate", "start", "simulate", "restart", "idle", "mock")
 
 
 def main() -> None:

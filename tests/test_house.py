@@ -19,7 +19,7 @@ FLOORS = [
     {"apps", "__main__"},
     {"daemon"},
     {"build"},
-    {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "plan", "pace"}
+    {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
     | {"access", "tokens", "words", "clock"},
     {"collect", "sources"},
     {"importance", "graph", "links", "relevance", "limits", "store"},
@@ -30,9 +30,11 @@ HOMES = {
     "tweepy": ("sources/",),
     "requests": ("sources/",),
     "httpx": ("sources/", "daemon/notices.py"),
+    "selectolax": ("sources/",),
+    "protego": ("sources/",),
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
-    "starlette": ("mock/", "daemon/health.py"),
+    "starlette": ("daemon/health.py",),
     "uvicorn": ("mock/", "apps/explore.py", "daemon/health.py"),
     "apscheduler": ("daemon/", "apps/operating.py"),
     "structlog": ("daemon/", "apps/operating.py"),

@@ -1,1 +1,1 @@
-"""The mock API server: one dataset of posts served as X API v2, with real windows and its own count."""
+"""The mock server: one dataset of posts served as X, Bluesky and Mastodon at once, with real windows and counts."""

@@ -1,207 +1,172 @@
-"""The mock as an application: every request passes the same gate of token, fault, limits, endpoint and bill."""
+"""The mock as an application: every request passes the same gate of guest, fault, limits and answer."""
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable
-from email.utils import formatdate
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import orjson
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import ASGIApp
-
-from socialcrawl.mock.bill import Bill
-from socialcrawl.mock.endpoints import Call, Handler, Timelines, Users
-from socialcrawl.mock.faults import JSON_TYPE, Fault, FaultHook, Severed, closable
-from socialcrawl.mock.finding import Finding, Usage
-from socialcrawl.mock.gate import Gate, Passage
-from socialcrawl.mock.parameters import Parameters
-from socialcrawl.mock.problems import (
-    NOT_FOUND,
-    TOO_MANY,
-    UNAUTHORIZED,
-    InvalidRequestError,
-    Problem,
-    credits_depleted,
-    unsupported_authentication,
-    usage_capped,
+from socialcrawl.mock.admin import Admin
+from socialcrawl.mock.faults import Fault, FaultHook
+from socialcrawl.mock.platform import Entry, Platform
+from socialcrawl.mock.routes import Routes
+from socialcrawl.mock.sending import (
+    ASGIApp,
+    Receive,
+    Scope,
+    Send,
+    answer,
+    body_of,
+    headers_of,
+    host_of,
+    query_of,
+    sever,
 )
-from socialcrawl.mock.render import Renderer
-from socialcrawl.mock.settings import APP_ONLY, ENDPOINTS, FREE, READING_POSTS, MockSettings
-from socialcrawl.mock.visitors import Visitor, visitor
-from socialcrawl.mock.vocabulary import ask
-from socialcrawl.mock.windows import Windows
+from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.services import platforms
+from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.stage import Stage
 from socialcrawl.mock.world import World
+from socialcrawl.mock.x import not_found
 
-API_VERSION = "2.168"
-AFTER_THE_END = 30.0  # seconds, so that search's implicit end_time includes the last post
+At = tuple[Platform, str, tuple[str, ...]]  # a platform, one of its templates, and the names in it
 
 
 class Mock:
-    """A mock X API for one world: the endpoints, and its own count of what was asked, answered and billed.
+    """A mock of several platforms for one world: their endpoints, and its own count of what was asked and answered.
 
     Args:
-        world: what there is to see.
-        settings: limits, windows, tokens, money, the server's clock and the moment of search.
+        world: what there is to see; None where that is pages only.
+        settings: platforms, limits, windows, tokens, money, the server's clock and the moment of search.
         fault: the choice of faults, for tests.
         time: the time that the server's clock shows, but for its skew.
+        more: further platforms, for tests.
     """
 
     def __init__(
         self,
-        world: World,
+        world: World | None,
         settings: MockSettings,
         fault: FaultHook | None = None,
         time: Callable[[], float] = time.time,
+        more: Sequence[Platform] = (),
     ) -> None:
-        self._settings, self._time = settings, time
-        self._fault = fault
-        self._received: Counter[str] = Counter()
-        self._turned_away: Counter[str] = Counter()
-        self._forbidden: Counter[str] = Counter()
-        windows = {
-            "app": Windows(settings.limit_of, settings.window),
-            "user": Windows(settings.user_limit_of, settings.window, "user"),
-        }
-        self._gate = Gate(windows, settings.rules)
-        self._bill = Bill(settings.cap_reset_day)
-        self._started = self._clock()
-        world.warm()
-        renderer = Renderer(world)
-        users, timelines, usage = Users(renderer), Timelines(renderer), Usage(self._bill, settings.most_posts)
-        now = world.end + AFTER_THE_END if settings.now is None else settings.now
-        finding = Finding(renderer, now)
-        handlers: tuple[Handler, ...] = (
-            *(users.by_usernames, users.by_username, users.by_id, users.by_ids),
-            *(timelines.tweets, timelines.mentions, finding.recent, finding.counts, usage.tweets),
-        )
-        self._handlers = dict(zip(ENDPOINTS, handlers, strict=True))
+        self._settings, self._fault = settings, fault
+        self._platforms = {platform.name: platform for platform in (*platforms(world, settings), *more)}
+        self._stage = Stage(world, settings, self._platforms, time)
+        self._admin = Admin(self.report, self._stage)
+        self._started = self._stage.clock()
+        self._routes: Routes[At] = Routes()
+        for platform in self._platforms.values():
+            for method, template in platform.endpoints():
+                names = tuple(part[1:] for part in template.split("/") if part[:1] in (":", "*") and part)
+                self._routes.add(method, template, (platform, template, names))
 
     def app(self) -> ASGIApp:
         """The ASGI application."""
-        routes = [Route(_template(endpoint), self._route(endpoint), methods=["GET"]) for endpoint in ENDPOINTS]
-        routes.append(Route("/_mock/report", self._show_report, methods=["GET"]))
-        return closable(Starlette(routes=routes, exception_handlers={404: self._not_found, 405: self._not_found}))
+        return self._serve
 
     def report(self) -> dict[str, Any]:
         """What the server counted, as plain values by the server's clock (`skew` seconds ahead of ours).
 
-        Requests by endpoint (`received`; of these `unauthorized` had no good token and `forbidden` one of the wrong
-        kind), `windows` and `rules` per token and endpoint, `over` (the requests that a limit had no room for), and
-        the bill by UTC day (`billed`) and of all days (`totals`).
+        At the top what X counted: requests by endpoint (`received`; of these `unauthorized` had no good token and
+        `forbidden` one of the wrong kind), `windows` and `rules` per token and endpoint, `over` (the requests that a
+        limit had no room for), and the bill by UTC day (`billed`) and of all days (`totals`). Under `platforms` the
+        same of every other platform, by its name, where a window tells its `key`.
         """
+        own = {name: platform.report() for name, platform in self._platforms.items()}
         return {
             "started": self._started,
-            "written": self._clock(),
-            "skew": self._settings.skew,
-            "received": dict(self._received),
-            "unauthorized": dict(self._turned_away),
-            "forbidden": dict(self._forbidden),
-            **self._gate.report(),
-            "billed": self._bill.report(),
-            "totals": self._bill.totals(),
+            "written": self._stage.clock(),
+            "skew": self._stage.skew,
+            **own.pop("x", {}),
+            "platforms": own,
         }
 
-    def _clock(self) -> float:
-        return self._time() + self._settings.skew
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"], scope["method"]
+        if path.startswith("/_mock/"):
+            body = await body_of(receive) if method == "POST" else b""
+            await answer(send, self._admin.answer(method, path, body), self._stage.clock())
+            return
+        found = self._routes.find(method, path)
+        if found is None:
+            await answer(send, not_found(), self._stage.clock())
+            return
+        body = await body_of(receive) if method == "POST" else b""
+        # All is decided, counted and billed at once; only the answer takes its time.
+        told, fault = self._decided(found[0][0], self._asked(scope, *found, body))
+        pause = self._settings.latency + (fault.seconds if fault and fault.kind == "hang" else 0.0)
+        if pause:
+            await asyncio.sleep(pause)
+        if told is None or (fault and fault.kind == "half"):
+            await sever(scope, receive, send, told, self._stage.clock())
+        else:
+            await answer(send, told, self._stage.clock())
 
-    async def _show_report(self, request: Request) -> Response:
-        return Response(orjson.dumps(self.report()), media_type=JSON_TYPE)
+    def _asked(self, scope: Scope, at: At, parts: list[str], body: bytes) -> Asked:
+        headers = headers_of(scope)
+        return Asked(
+            method=scope["method"],
+            endpoint=at[1],
+            path=dict(zip(at[2], parts, strict=True)),
+            query=query_of(scope["query_string"]),
+            headers=headers,
+            now=self._stage.clock(),
+            host=host_of(headers),
+            body=body,
+        )
 
-    async def _not_found(self, request: Request, error: Exception) -> Response:
-        return self._dated(_response(404, NOT_FOUND))
+    def _decided(self, platform: Platform, asked: Asked) -> tuple[Told | None, Fault | None]:
+        """The answer, None where the connection is cut; and the fault that it meets."""
+        book = platform.book
+        book.received[asked.endpoint] += 1
+        guest = platform.guest(asked)
+        if isinstance(guest, Told):
+            book.turn_away(asked.endpoint, guest.status)
+            book.answers[guest.status] += 1
+            return guest, None
+        asked, fault = self._stage.struck(platform, asked)
+        if fault is None and self._fault is not None:
+            fault = self._fault(asked.endpoint, book.received[asked.endpoint])
+        if fault and fault.status == 401:
+            book.turn_away(asked.endpoint, 401)
+            book.answers[401] += 1
+            return _faulty(fault, {}), fault
+        entry = platform.take(asked, guest)
+        told = self._answered(platform, asked, guest, entry, fault)
+        if told is not None:
+            entry.note(told.status)
+            book.answers[told.status] += 1
+        # Who is refused meets no other fault.
+        return told, None if entry.refused else fault
 
-    def _dated(self, response: Response) -> Response:
-        """The response with the moment at which it leaves."""
-        response.headers["date"] = formatdate(self._clock(), usegmt=True)
-        return response
-
-    def _route(self, endpoint: str) -> Any:
-        async def answer(request: Request) -> Response:
-            self._received[endpoint] += 1
-            who = self._visitor(request)
-            fault = self._fault(endpoint, self._received[endpoint]) if who and self._fault else None
-            # All is decided, counted and billed at once; only the answer takes its time.
-            response = self._answer(endpoint, request, who, fault)
-            pause = self._settings.latency + (fault.seconds if fault and fault.kind == "hang" else 0.0)
-            if pause:
-                await asyncio.sleep(pause)
-            return self._dated(response)
-
-        return answer
-
-    def _visitor(self, request: Request) -> Visitor | None:
-        tokens, user_tokens = self._settings.tokens, self._settings.user_tokens
-        return visitor(request.headers.get("authorization", ""), tokens, user_tokens)
-
-    def _answer(self, endpoint: str, request: Request, who: Visitor | None, fault: Fault | None) -> Response:
-        now = self._clock()
-        if who is None or (fault and fault.status == 401):
-            self._turned_away[endpoint] += 1
-            return _faulty(fault, {}) if fault else _response(401, UNAUTHORIZED)
-        if who.kind == "user" and endpoint in APP_ONLY:
-            return self._wrong_kind(endpoint, request, who)
-        passage = self._gate.take(who.label, who.kind, endpoint, now)
-        if passage.refused:
-            passage.window.answers[429] += 1
-            return _response(429, TOO_MANY, passage.headers)
-        if fault and fault.kind in ("answer", "cut"):
-            if fault.kind == "answer":
-                passage.window.answers[fault.status] += 1
-            return _faulty(fault, passage.headers)
-        response = self._handled(endpoint, request, passage, now)
-        return Severed(response) if fault and fault.kind == "half" else response
-
-    def _wrong_kind(self, endpoint: str, request: Request, who: Visitor) -> Response:
-        """The refusal of a user's token; there is no limit for it at this endpoint, so no window either."""
-        self._forbidden[endpoint] += 1
-        return _response(403, unsupported_authentication(ask(dict(request.query_params)).words, who.scheme))
-
-    def _handled(self, endpoint: str, request: Request, passage: Passage, now: float) -> Response:
-        given = dict(request.query_params)
-        path = next(iter(request.path_params.values()), "")
-        call = Call(Parameters(given), path, ask(given), now)
-        stopped = self._stopped(endpoint, call)
-        if stopped:
-            status, problem = stopped
-            passage.window.answers[status] += 1
-            # X was seen to tell no limits with a 402, and those of the window with the 429 of the cap.
-            return _response(status, problem, {} if status == 402 else passage.headers)
-        try:
-            answer = self._handlers[endpoint](call)
-        except InvalidRequestError as error:
-            passage.window.answers[400] += 1
-            return _response(400, error.problem(call.ask.words), passage.headers)
-        passage.window.answers[200] += 1
-        self._bill.charge(now, answer.posts, answer.users, answer.counts)
-        return _response(200, answer.body, passage.headers)
-
-    def _stopped(self, endpoint: str, call: Call) -> tuple[int, Problem] | None:
-        """The status and problem where the cap on posts or the credits are used up, for what they pay for."""
-        credit = self._settings.credits
-        if credit is not None and endpoint not in FREE and self._bill.dollars >= credit:
-            return 402, credits_depleted(call.ask.words)
-        if endpoint in READING_POSTS and self._bill.posts_in_cycle(call.now) >= self._settings.most_posts:
-            return 429, usage_capped(call.ask.words)
-        return None
+    def _answered(
+        self, platform: Platform, asked: Asked, guest: Guest, entry: Entry, fault: Fault | None
+    ) -> Told | None:
+        if entry.refused:
+            return platform.too_many(asked, entry)
+        kind = fault.kind if fault else None
+        if fault is None or kind in ("half", "hang"):
+            return self._stage.kept(platform, asked, guest, platform.answer(asked, guest, entry))
+        if kind == "cut":
+            return None
+        if kind == "answer":
+            return _faulty(fault, entry.headers)
+        if kind == "too_many":
+            return _too_many(platform, asked, entry, fault)
+        if kind == "repeat" and (before := self._stage.before(platform, asked, guest)) is not None:
+            return replace(before, headers={**before.headers, **entry.headers})
+        return platform.answer(replace(asked, overlap=fault.posts), guest, entry)
 
 
-def _template(endpoint: str) -> str:
-    return "/".join(f"{{{part[1:]}}}" if part.startswith(":") else part for part in endpoint.split("/"))
+def _faulty(fault: Fault, limits: Mapping[str, str]) -> Told:
+    return Told(fault.status, fault.body, {**(limits if fault.limited else {}), **fault.headers}, fault.content_type)
 
 
-def _response(status: int, body: bytes | Problem, headers: dict[str, str] | None = None) -> Response:
-    own = {"api-version": API_VERSION, "x-access-level": "read"}
-    content = body if isinstance(body, bytes) else orjson.dumps(body)
-    return Response(content, status, {**own, **(headers or {})}, media_type=JSON_TYPE)
-
-
-def _faulty(fault: Fault, limits: dict[str, str]) -> Response:
-    if fault.kind == "cut":
-        return Severed(None)
-    headers = {**(limits if fault.limited else {}), **fault.headers}
-    return Response(fault.body, fault.status, headers, media_type=fault.content_type)
+def _too_many(platform: Platform, asked: Asked, entry: Entry, fault: Fault) -> Told:
+    told = platform.too_many(asked, platform.spent(asked, entry) if fault.spent else entry)
+    if fault.limited:
+        return told
+    hidden = {*entry.headers, "retry-after", "Retry-After"}
+    return replace(told, headers={name: value for name, value in told.headers.items() if name not in hidden})

@@ -2,22 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.posts import fold
+from socialcrawl.mock.follows import Follows, find_follows
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED
-from socialcrawl.mock.pages import Answer, posts_answer, users_answer
+from socialcrawl.mock.pages import Answer, list_answer, posts_answer, users_answer
 from socialcrawl.mock.parameters import TIMELINE_PARAMETERS, USER_PARAMETERS, Parameters
 from socialcrawl.mock.problems import InvalidRequestError, missing_user, protected_timeline
 from socialcrawl.mock.render import Renderer
+from socialcrawl.mock.tokens import Cursor
 from socialcrawl.mock.vocabulary import Ask
 from socialcrawl.mock.world import World
 
 REACH = 3_200  # newest posts of a timeline, retweets counted
 REACH_WITHOUT_REPLIES = 800
 REACH_OF_MENTIONS = 800
+
+MOST_FOLLOWED = 1_000  # users on a page
 
 USERNAME = "[A-Za-z0-9_]{1,15}"
 USER_ID = "[0-9]{1,19}"
@@ -27,13 +31,14 @@ USER_ID = "[0-9]{1,19}"
 class Call:
     """A request at the door of an endpoint: its parameters, the name or id in its path, and what it asks to see.
 
-    `now` is the wall clock, Unix seconds.
+    `now` is the server's clock, Unix seconds; `overlap` is that of `service.Asked`.
     """
 
     parameters: Parameters
     path: str
     ask: Ask
     now: float
+    overlap: int = 0
 
 
 Handler = Callable[[Call], Answer]
@@ -45,6 +50,7 @@ class Users:
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
         self._accounts = renderer.world.accounts
+        self._changes = renderer.changes
 
     def by_usernames(self, call: Call) -> Answer:
         """GET /2/users/by."""
@@ -73,8 +79,8 @@ class Users:
         found: dict[int, None] = {}
         problems = []
         for value in values:
-            account = self._accounts.by_username.get(fold(value)) if by_name else self._accounts.by_id.get(int(value))
-            fate = DELETED if account is None else int(self._accounts.fates[account])
+            account = self._changes.row(value) if by_name else self._accounts.by_id.get(int(value))
+            fate = DELETED if account is None else self._changes.fate(account)
             if account is not None and fate in (HERE, PROTECTED):
                 found[account] = None
             else:
@@ -88,7 +94,7 @@ class Timelines:
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
-        self._world = renderer.world
+        self._world, self._changes = renderer.world, renderer.changes
 
     def tweets(self, call: Call) -> Answer:
         """GET /2/users/:id/tweets."""
@@ -105,10 +111,10 @@ class Timelines:
         check_path(call, "id", USER_ID)
         place = f"{kind} {call.path}"
         size = call.parameters.number("max_results", 5, 100, 10)
-        cursor = call.parameters.cursor(place, "pagination_token")
+        cursor = call.parameters.cursor(self._changes, place, "pagination_token")
         narrowed = narrowing(self._world, call.parameters)
         account = self._world.accounts.by_id.get(int(call.path))
-        fate = DELETED if account is None else int(self._world.accounts.fates[account])
+        fate = DELETED if account is None else self._changes.fate(account)
         if account is None or fate != HERE:
             problem = (
                 protected_timeline(call.ask.words, call.path)
@@ -117,7 +123,13 @@ class Timelines:
             )
             return users_answer(self._renderer, [], [problem], call.ask, single=True)
         return posts_answer(
-            self._renderer, narrowed(posts_of(account)), call.ask, size=size, cursor=cursor, place=place
+            self._renderer,
+            narrowed(posts_of(account)),
+            call.ask,
+            size=size,
+            cursor=cursor,
+            place=place,
+            overlap=call.overlap,
         )
 
     def _timeline(self, account: int, exclude: frozenset[str]) -> NDArray[np.int64]:
@@ -131,7 +143,45 @@ class Timelines:
 
     def _mentions(self, account: int) -> NDArray[np.int64]:
         posts = self._world.mentioned_in.of(account)[::-1]
-        return posts[self._world.visible[posts]][:REACH_OF_MENTIONS]
+        return posts[self._changes.visible[posts]][:REACH_OF_MENTIONS]
+
+
+class Following:
+    """The endpoint for whom an account follows, as `follows` has it: in the order of first mention."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer, self._world, self._changes = renderer, renderer.world, renderer.changes
+
+    def following(self, call: Call) -> Answer:
+        """GET /2/users/:id/following."""
+        call.parameters.allow(USER_PARAMETERS | {"max_results", "pagination_token"})
+        check_path(call, "id", USER_ID)
+        place = f"following {call.path}"
+        size = call.parameters.number("max_results", 1, MOST_FOLLOWED, 100)
+        cursor = call.parameters.cursor(self._changes, place, "pagination_token")
+        account = self._world.accounts.by_id.get(int(call.path))
+        fate = DELETED if account is None else self._changes.fate(account)
+        if account is None or fate != HERE:
+            problem = (
+                protected_timeline(call.ask.words, call.path)
+                if fate == PROTECTED
+                else missing_user(call.ask.words, "id", call.path, fate)
+            )
+            return users_answer(self._renderer, [], [problem], call.ask, single=True)
+        listed = [row for row in self._followed(account) if self._changes.fate(row) in (HERE, PROTECTED)]
+        start = 0 if cursor is None else cursor.post
+        more = start + size < len(listed)
+        token = self._changes.issue(Cursor(older=True, post=start + size).token(place)) if more else None
+        return list_answer(self._renderer, listed[start : start + size], call.ask, token)
+
+    def _followed(self, account: int) -> list[int]:
+        follows = self._follows
+        found: list[int] = follows.followed[follows.of(account, backwards=False)].tolist()
+        return found
+
+    @cached_property
+    def _follows(self) -> Follows:
+        return find_follows(self._world)
 
 
 def check_path(call: Call, name: str, pattern: str) -> None:
@@ -147,6 +197,8 @@ def narrowing(world: World, parameters: Parameters) -> Callable[[NDArray[np.int6
     start, end = parameters.span()
 
     def narrowed(posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        if since is until is start is end is None:
+            return posts
         ids, times = world.ids[posts], world.created_at[posts]
         kept = np.ones(len(posts), dtype=bool)
         if since is not None:

@@ -10,7 +10,7 @@ CUT = 277
 
 Entities = dict[str, list[dict[str, Any]]]
 
-_HASHTAG = re.compile(r"(?<!\w)#(\w+)")
+_WORD = re.compile(r"\w+")
 _LINK = re.compile(r"https?://[^\s<>\"]+")
 
 
@@ -66,9 +66,7 @@ def _mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], 
     mentioned = world.mentions.of(post).tolist()
     if not mentioned:
         return []
-    low = text.lower()
-    if len(low) != len(text):  # a few letters grow when lowered; places must be those of the text
-        low = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+    low = lowered(text)
     found = []
     for account in mentioned:
         start, end = locate(low, accounts.keys[account])
@@ -81,33 +79,56 @@ def _mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], 
     return found
 
 
+def lowered(text: str) -> str:
+    """The text in lower case, every letter at its place."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    # A few letters grow when lowered.
+    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+
+
 def locate(low: str, key: str) -> tuple[int, int]:
     """Where a name stands in a lower-case text: the first `@name`, else the first bare name, else (0, 0)."""
     for needle in ("@" + key, key):
         start = low.find(needle)
         while start >= 0:
             end = start + len(needle)
-            if _edge(low, start - 1) and _edge(low, end):
+            # An empty slice is no letter.
+            if not (low[start - 1 : start].isalnum() or low[end : end + 1].isalnum()) and not (
+                low[start - 1 : start] == "_" or low[end : end + 1] == "_"
+            ):
                 return start, end
             start = low.find(needle, start + 1)
     return 0, 0
 
 
-def _edge(text: str, place: int) -> bool:
-    return not 0 <= place < len(text) or not (text[place].isalnum() or text[place] == "_")
+def tags(text: str) -> list[tuple[int, int, str]]:
+    """The hashtags of a text: (start, end, tag); numbers are none."""
+    found, start = [], text.find("#")
+    while start >= 0:
+        before = text[start - 1 : start]
+        # Searching for # and then looking around is five times as fast as a pattern that does both.
+        if not before.isalnum() and before != "_" and (match := _WORD.match(text, start + 1)):
+            tag = match[0]
+            if not tag.isdigit():
+                found.append((start, start + 1 + len(tag), tag))
+        start = text.find("#", start + 1)
+    return found
 
 
 def _others(text: str) -> Entities:
     found: Entities = {}
     if "#" in text:
-        found["hashtags"] = [
-            {"start": m.start(), "end": m.end(), "tag": tag}
-            for m in _HASHTAG.finditer(text)
-            if not (tag := m[1]).isdigit()
-        ]
+        found["hashtags"] = [{"start": start, "end": end, "tag": tag} for start, end, tag in tags(text)]
     if "://" in text:
-        found["urls"] = [_link(match.start(), match[0].rstrip(".,;:!?')]…")) for match in _LINK.finditer(text)]
+        found["urls"] = links(text)
     return found
+
+
+def links(text: str) -> list[dict[str, Any]]:
+    """The links of a text as X tells of them."""
+    return [_link(match.start(), match[0].rstrip(".,;:!?')]…")) for match in _LINK.finditer(text)]
 
 
 def _link(start: int, url: str) -> dict[str, Any]:

@@ -5,11 +5,10 @@ running(posts, fault=lambda endpoint, nth: cut() if nth == 3 else None)
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Literal
 
 import orjson
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 JSON_TYPE = "application/json; charset=utf-8"
 _HTML = b"<!DOCTYPE html><html><head><title>X</title></head><body><h1>Something went wrong</h1></body></html>"
@@ -22,17 +21,21 @@ class Fault:
     Attributes:
         kind: `answer` (the status and body below instead of the real answer), `cut` (the connection closes without
             an answer), `half` (the real answer announced in full, half of it sent, then closed), `hang` (the real
-            answer after `seconds`).
-        limited: whether the answer carries the x-rate-limit headers.
+            answer after `seconds`), `too_many` (the platform's own 429), `overlap` (the page begins `posts` before its
+            cursor), `repeat` (the page before this one once more).
+        limited: whether the answer carries the headers of the limits.
+        spent: whether these tell that nothing is left.
     """
 
-    kind: Literal["answer", "cut", "half", "hang"]
+    kind: Literal["answer", "cut", "half", "hang", "too_many", "overlap", "repeat"]
     status: int = 200
     body: bytes = b""
     content_type: str = JSON_TYPE
     limited: bool = True
     seconds: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
+    spent: bool = False
+    posts: int = 0
 
 
 FaultHook = Callable[[str, int], Fault | None]
@@ -42,6 +45,24 @@ FaultHook = Callable[[str, int], Fault | None]
 def html(status: int = 503) -> Fault:
     """A page of HTML from the edge, with any status; 200 is the meanest."""
     return Fault("answer", status, _HTML, "text/html; charset=utf-8", limited=False)
+
+
+def error(platform: str, status: int) -> Fault:
+    """A failure of the platform's own servers (5xx), in the form in which it tells of one."""
+    words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Server Error"
+    if platform == "bluesky":
+        body: dict[str, Any] = {"error": _UPSTREAM.get(status, "InternalServerError"), "message": words}
+    elif platform == "mastodon":
+        body = {"error": "There was a temporary problem serving your request, please try again"}
+    elif platform == "x":
+        body = {"title": words, "detail": words, "type": "about:blank", "status": status}
+    else:
+        return html(status)
+    return Fault("answer", status, orjson.dumps(body))
+
+
+# github.com/bluesky-social/atproto packages/xrpc/src/types.ts
+_UPSTREAM = {502: "UpstreamFailure", 503: "NotEnoughResources", 504: "UpstreamTimeout"}
 
 
 def cut() -> Fault:
@@ -89,40 +110,3 @@ _REFUSALS: dict[int, dict[str, Any]] = {
         "type": "https://api.twitter.com/2/problems/client-forbidden",
     },
 }
-
-
-class Severed(Response):
-    """A response that breaks off: nothing of it is sent (cut), or half of its body under its full length."""
-
-    def __init__(self, response: Response | None) -> None:
-        super().__init__(response.body if response else b"")
-        if response:
-            self.status_code, self.raw_headers = response.status_code, response.raw_headers
-        self._cut = response is None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The ASGI side: what is to be sent is sent, and the connection is closed."""
-        if not self._cut:
-            half_body = self.body[: len(self.body) // 2]
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            await send({"type": "http.response.body", "body": half_body, "more_body": True})
-        scope["close"]()
-        # Returning before the connection is gone would let uvicorn answer 500.
-        message = await receive()
-        while message["type"] != "http.disconnect":
-            message = await receive()
-
-
-def closable(app: ASGIApp) -> ASGIApp:
-    """The same application, where `scope["close"]` closes the client's connection.
-
-    ASGI has no word for this, so the transport is taken from uvicorn's own request cycle.
-    """
-
-    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
-        transport = getattr(getattr(send, "__self__", None), "transport", None)
-        if transport is not None:
-            scope["close"] = transport.close
-        await app(scope, receive, send)
-
-    return wrapped

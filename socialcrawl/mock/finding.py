@@ -19,6 +19,7 @@ from socialcrawl.mock.search import WEEK, Search
 LONGEST_QUERY = 512
 INDEXED_AFTER = 30  # seconds until a post can be found: the implicit end_time
 SOONEST_END = 10
+ORDERS = ("recency", "relevancy")
 STEPS = {"minute": 60, "hour": 3_600, "day": 86_400}
 
 
@@ -33,25 +34,28 @@ class Finding:
     def __init__(self, renderer: Renderer, now: float) -> None:
         self._renderer = renderer
         self._now = now
-        self._search = Search(renderer.world, now)
+        self._search = Search(renderer.world, now, renderer.changes)
 
     def recent(self, call: Call) -> Answer:
         """GET /2/tweets/search/recent."""
         call.parameters.allow(SEARCH_PARAMETERS)
         size = call.parameters.number("max_results", 10, 100, 10)
+        call.parameters.one("sort_order", ORDERS)  # either way the newest come first
         query = call.parameters.text("query", LONGEST_QUERY)
         place = f"search {query}"
-        cursor = call.parameters.cursor(place, "next_token", "pagination_token")
+        cursor = call.parameters.cursor(self._renderer.changes, place, "next_token", "pagination_token")
         found, _, _ = self._found(call, query)
-        return posts_answer(self._renderer, found[::-1], call.ask, size=size, cursor=cursor, place=place)
+        newest_first, overlap = found[::-1], call.overlap
+        return posts_answer(
+            self._renderer, newest_first, call.ask, size=size, cursor=cursor, place=place, overlap=overlap, back=False
+        )
 
     def counts(self, call: Call) -> Answer:
         """GET /2/tweets/counts/recent; all buckets in one answer, so there are no tokens to come back with."""
         call.parameters.allow(COUNTS_PARAMETERS)
         query = call.parameters.text("query", LONGEST_QUERY)
-        call.parameters.cursor("counts", "next_token", "pagination_token")
-        call.parameters.choices("granularity", tuple(STEPS))
-        step = STEPS[call.parameters.given.get("granularity", "hour")]
+        call.parameters.cursor(self._renderer.changes, "counts", "next_token", "pagination_token")
+        step = STEPS[call.parameters.one("granularity", tuple(STEPS)) or "hour"]
         found, start, end = self._found(call, query)
         edges = np.concatenate(([start], np.arange((start // step + 1) * step, end, step), [end]))
         numbers, _ = np.histogram(self._renderer.world.created_at[found], edges)

@@ -36,8 +36,23 @@ def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem
     return Answer(_object(parts), users=accounts)
 
 
+def list_answer(renderer: Renderer, accounts: list[int], ask: Ask, token: str | None) -> Answer:
+    """One page of a list of users; `token` leads to the next one."""
+    meta: dict[str, Any] = {"result_count": len(accounts)} | ({"next_token": token} if token else {})
+    parts = [b'"data":' + _array([renderer.user(account, ask) for account in accounts])] if accounts else []
+    return Answer(_object([*parts, b'"meta":' + orjson.dumps(meta)]), users=accounts)
+
+
 def posts_answer(
-    renderer: Renderer, positions: NDArray[np.int64], ask: Ask, *, size: int, cursor: Cursor | None, place: str
+    renderer: Renderer,
+    positions: NDArray[np.int64],
+    ask: Ask,
+    *,
+    size: int,
+    cursor: Cursor | None,
+    place: str,
+    overlap: int = 0,
+    back: bool = True,
 ) -> Answer:
     """One page of posts.
 
@@ -48,10 +63,13 @@ def posts_answer(
         size: the page size.
         cursor: where the page begins; None is at the newest.
         place: the name of the list, for its tokens.
+        overlap: how many posts of the page before it begins with.
+        back: whether the list can be read backwards; search cannot.
     """
     ids = renderer.world.ids[positions]
-    part = cut(ids, size, cursor)
-    page = positions[part.start : part.stop].tolist()
+    part = cut(ids, size, cursor, overlap)
+    shown = positions[part.start : part.stop]
+    page = shown.tolist()
     meta: dict[str, Any] = {"result_count": len(page)}
     parts = []
     more = _Includes(renderer, ask)
@@ -59,10 +77,10 @@ def posts_answer(
         newest, oldest = int(ids[part.start]), int(ids[part.stop - 1])
         meta |= {"newest_id": str(newest), "oldest_id": str(oldest)}
         if part.older:
-            meta["next_token"] = Cursor(older=True, post=oldest).token(place)
-        if part.newer:
-            meta["previous_token"] = Cursor(older=False, post=newest).token(place)
-        parts.append(b'"data":' + _array([renderer.post(post, ask) for post in page]))
+            meta["next_token"] = renderer.changes.issue(Cursor(older=True, post=oldest).token(place))
+        if part.newer and back:
+            meta["previous_token"] = renderer.changes.issue(Cursor(older=False, post=newest).token(place))
+        parts.append(b'"data":' + renderer.posts(shown, ask))
         more.gather(page)
         parts += more.parts()
     parts.append(b'"meta":' + orjson.dumps(meta))
@@ -74,7 +92,7 @@ class _Includes:
 
     def __init__(self, renderer: Renderer, ask: Ask) -> None:
         self._renderer = renderer
-        self._world = renderer.world
+        self._world, self._changes = renderer.world, renderer.changes
         self._ask = ask
         self.posts: dict[int, None] = {}
         self.users: dict[int, None] = {}
@@ -101,24 +119,23 @@ class _Includes:
                     self._add_user(account, "entities.note.mentions.username")
 
     def _add_references(self, post: int) -> None:
-        accounts = self._world.accounts
         for _, number, position in self._world.references.of(post):
             author = int(self._world.author[position]) if position >= 0 else -1
-            if author >= 0 and accounts.fates[author] == HERE:
+            if author >= 0 and self._changes.fate(author) == HERE:
                 self.posts[position] = None
                 if "references.author_id" in self._ask.expansions:
                     self._add_user(author, "referenced_tweets.id.author_id")
             else:
-                fate = HERE if author < 0 else int(accounts.fates[author])
+                fate = HERE if author < 0 else self._changes.fate(author)
                 self._problems["reference", str(number)] = missing_reference(self._ask.words, str(number), fate)
 
     def _add_user(self, account: int, parameter: str) -> None:
-        fate = int(self._world.accounts.fates[account])
+        fate = self._changes.fate(account)
         if fate in (HERE, PROTECTED):
             self.users[account] = None
             return
         by_name = parameter.endswith("username")
-        value = self._world.accounts.usernames[account] if by_name else str(self._world.accounts.ids[account])
+        value = self._changes.username(account) if by_name else str(self._world.accounts.ids[account])
         key = (parameter, value)
         if key not in self._problems:
             self._problems[key] = missing_user(self._ask.words, parameter, value, fate, section="includes")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.problems import InvalidRequestError
 from socialcrawl.mock.tokens import Cursor, read_token
 
@@ -85,6 +86,13 @@ class Parameters:
             raise self.refuse("start_time", "is not before `end_time`")
         return start, end
 
+    def one(self, name: str, allowed: tuple[str, ...]) -> str | None:
+        """One of the words allowed; None where it is not given."""
+        value = self.given.get(name)
+        if value is not None and value not in allowed:
+            raise self.refuse(name, f"is not one of [{','.join(allowed)}]")
+        return value
+
     def choices(self, name: str, allowed: tuple[str, ...]) -> frozenset[str]:
         """A list of words, each one of those allowed."""
         if name not in self.given:
@@ -106,10 +114,12 @@ class Parameters:
                 )
         return values
 
-    def cursor(self, place: str, *names: str) -> Cursor | None:
-        """The cursor in the first of these token parameters that is given, for this list."""
+    def cursor(self, changes: Changes, place: str, *names: str) -> Cursor | None:
+        """The cursor in the first of these token parameters that is given, for this list; an expired one is no more."""
         for name in names:
             if name in self.given:
+                if changes.expired(self.given[name]):
+                    raise self.refuse(name, "is not valid")
                 try:
                     return read_token(self.given[name], place)
                 except ValueError:

@@ -4,12 +4,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
+from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.entities import Written, written
 from socialcrawl.mock.names import PROTECTED
 from socialcrawl.mock.vocabulary import Ask, Vocabulary
 from socialcrawl.mock.world import World
+from socialcrawl.mock.writing import Writer
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,10 +28,12 @@ def stamp(second: float) -> str:
 class Renderer:
     """The JSON bytes of posts (by position) and users (by row) of a world, the recent ones held."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, changes: Changes | None = None) -> None:
         self.world = world
+        self.changes = Changes(world) if changes is None else changes
+        self._writer = Writer(world, self.post)
         self._posts: dict[tuple[int, Ask], bytes] = {}
-        self._users: dict[tuple[int, str, frozenset[str]], bytes] = {}
+        self._users: dict[tuple[int, str, frozenset[str], int], bytes] = {}
         self._written: dict[int, Written] = {}
 
     def written(self, post: int) -> Written:
@@ -38,10 +44,14 @@ class Renderer:
         """The JSON of a post."""
         return _held(self._posts, (post, ask), lambda: orjson.dumps(self._post(post, ask)))
 
+    def posts(self, posts: NDArray[np.int64], ask: Ask) -> bytes:
+        """The JSON list of the posts at these positions, int64[m]."""
+        return f"[{','.join(self._writer.posts(posts, ask))}]".encode()
+
     def user(self, account: int, ask: Ask) -> bytes:
         """The JSON of a user."""
-        key = (account, ask.vocabulary, ask.user_fields)
-        return _held(self._users, key, lambda: orjson.dumps(_user(self.world, account, ask)))
+        key = (account, ask.vocabulary, ask.user_fields, self.changes.version)
+        return _held(self._users, key, lambda: orjson.dumps(_user(self.world, self.changes, account, ask)))
 
     def _post(self, post: int, ask: Ask) -> dict[str, Any]:
         words, wanted = ask.words, ask.fields
@@ -91,19 +101,19 @@ def _metrics(world: World, post: int, words: Vocabulary) -> dict[str, int]:
     }
 
 
-def _user(world: World, account: int, ask: Ask) -> dict[str, Any]:
+def _user(world: World, changes: Changes, account: int, ask: Ask) -> dict[str, Any]:
     accounts, wanted = world.accounts, ask.user_fields
     found: dict[str, Any] = {
         "id": str(accounts.ids[account]),
         "name": accounts.shown[account],
-        "username": accounts.usernames[account],
+        "username": changes.username(account),
     }
     own, others = world.timelines.of(account), world.mentioned_in.of(account)
     if "created_at" in wanted and (len(own) or len(others)):
         # The file does not tell; the account is as old as the first that is seen of it.
         found["created_at"] = stamp(min(int(world.created_at[posts[0]]) for posts in (own, others) if len(posts)))
     if "protected" in wanted:
-        found["protected"] = bool(accounts.fates[account] == PROTECTED)
+        found["protected"] = changes.fate(account) == PROTECTED
     if "verified" in wanted:
         found["verified"] = False
     if "public_metrics" in wanted:

@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from socialcrawl.mock.settings import MockSettings
 if TYPE_CHECKING:
     from socialcrawl.mock.app import Mock
     from socialcrawl.mock.faults import FaultHook
+    from socialcrawl.mock.platform import Platform
     from socialcrawl.mock.world import World
 
 REFRESH = 1.0  # seconds between two writings of the report
@@ -47,8 +48,10 @@ def serve(settings: MockSettings, *, with_stdin: bool = False) -> None:
         MockError: no posts given, or the port is in use.
         PostsFileError: the posts cannot be read.
     """
-    if settings.posts is None and settings.export is None:
-        raise MockError("The mock has nothing to show; give it a file of posts (Parquet, CSV or JSON lines).")
+    if settings.posts is None and settings.export is None and settings.pages is None:
+        raise MockError(
+            "The mock has nothing to show; give it a file of posts (Parquet, CSV or JSON lines) or of pages."
+        )
     with _listen(settings) as listener:
         mock = _mock(settings.posts, settings)
         # The world never changes; walking its million objects again and again took the collector a quarter of the time.
@@ -88,14 +91,16 @@ def running(
     posts: Posts | Path | None = None,
     fault: "FaultHook | None" = None,
     time: Callable[[], float] = wall,
+    more: Sequence["Platform"] = (),
     **settings: Any,
 ) -> Iterator[Running]:
     """A mock server in a thread of this process for the length of a `with` block.
 
     Args:
-        posts: the posts, or a file of posts; None with `export=FOLDER`.
+        posts: the posts, or a file of posts; None with `export=FOLDER` or `pages=FILE`.
         fault: the choice of faults, see `socialcrawl.mock.faults`.
         time: what the server's clock shows, but for its skew.
+        more: further platforms.
         settings: those of MockSettings.
 
     Raises:
@@ -103,7 +108,7 @@ def running(
     """
     chosen = MockSettings(**settings)
     with _listen(chosen) as listener:
-        mock = _mock(posts, chosen, fault, time)
+        mock = _mock(posts, chosen, fault, time, more)
         with _in_thread(mock, chosen, listener) as report:
             yield Running(_url(listener), report)
 
@@ -146,20 +151,23 @@ def _mock(
     settings: MockSettings,
     fault: "FaultHook | None" = None,
     time: Callable[[], float] = wall,
+    more: Sequence["Platform"] = (),
 ) -> "Mock":
-    from socialcrawl.mock.app import Mock  # noqa: PLC0415  # starlette is imported where a server is wanted
+    from socialcrawl.mock.app import Mock  # noqa: PLC0415  # imported where a server is wanted
 
-    return Mock(_world(posts, settings), settings, fault, time)
+    return Mock(_world(posts, settings), settings, fault, time, more)
 
 
-def _world(posts: Posts | Path | None, settings: MockSettings) -> "World":
+def _world(posts: Posts | Path | None, settings: MockSettings) -> "World | None":
     from socialcrawl.mock.rehearsal import rehearsed  # noqa: PLC0415
     from socialcrawl.mock.world import build_world  # noqa: PLC0415
 
     if settings.export is not None:
         return rehearsed(read_export(settings.export))
+    if posts is None and settings.pages is not None:
+        return None
     if posts is None:
-        raise MockError("The mock has nothing to show; give it posts or an export.")
+        raise MockError("The mock has nothing to show; give it posts, an export or pages.")
     return build_world(read_posts(posts) if isinstance(posts, Path) else posts, settings.missing)
 
 
@@ -198,6 +206,9 @@ async def _serving(mock: "Mock", settings: MockSettings, listener: socket.socket
 
     config = uvicorn.Config(
         mock.app(),
+        interface="asgi3",
+        ws="none",
+        proxy_headers=False,
         access_log=False,
         log_level="warning",
         log_config=None,

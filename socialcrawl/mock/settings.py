@@ -18,6 +18,7 @@ ENDPOINTS = (
     "/2/users",
     "/2/users/:id/tweets",
     "/2/users/:id/mentions",
+    "/2/users/:id/following",
     "/2/tweets/search/recent",
     "/2/tweets/counts/recent",
     "/2/usage/tweets",
@@ -25,6 +26,9 @@ ENDPOINTS = (
 READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent"})
 APP_ONLY = frozenset({"/2/tweets/counts/recent", "/2/usage/tweets"})
 FREE = frozenset({"/2/usage/tweets"})
+
+PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
+WINDOWS: Mapping[str, float] = {"bluesky": 300.0, "mastodon": 300.0, "paged": 900.0, "web": 1.0}
 
 Limits = int | Mapping[str, int]
 
@@ -52,6 +56,16 @@ class MockSettings:
         cap: the most posts of a billing cycle; None is X's 3,000,000. Once so many are billed, nothing that reads
             posts is answered (429); the answer that reaches the cap is given whole.
         cap_reset_day: the day of the month on which a billing cycle begins (UTC), 1..31; in shorter months the last.
+        platforms: what the posts are served as, names of PLATFORMS.
+        pages: a file of pages, served as a web site beside the posts or alone, see `socialcrawl.mock.site`.
+        windows: the lengths of the windows of the other platforms, seconds, by name (a key of WINDOWS; the rest have
+            the length that is there); `window` and `limit` are those of X.
+        bluesky_limit, mastodon_limit, paged_limit, site_limit: requests in each of them.
+        home: the Mastodon instance of accounts that name none.
+        passwords: who may sign in to Bluesky: app password by handle; None lets everybody in.
+        closed_search: whether Bluesky's search refuses who is not signed in.
+        noindex, nobot: the share of Mastodon's accounts that want to be in no index, or say #nobot; 0..1.
+        scenario: the file of a scenario of faults, see docs/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
             charge is answered, the rest with 402; the answer that uses them up is given whole.
     """
@@ -75,9 +89,23 @@ class MockSettings:
     cap_reset_day: int = 1
     credits: float | None = None
     export: Path | None = None
+    platforms: tuple[str, ...] = PLATFORMS
+    pages: Path | None = None
+    windows: Mapping[str, float] = field(default_factory=dict)
+    bluesky_limit: int = 3_000
+    mastodon_limit: int = 300
+    paged_limit: int = 300
+    site_limit: int = 1_000
+    home: str = "home.example"
+    passwords: Mapping[str, str] | None = field(default=None, repr=False)
+    closed_search: bool = False
+    noindex: float = 0.0
+    nobot: float = 0.0
+    scenario: Path | None = None
 
     def __post_init__(self) -> None:
         self._check_numbers()
+        self._check_platforms()
         self._check_place()
         if self.export is not None and (self.posts is not None or self.missing):
             raise MockError("An export says itself what there is and who is missing: leave out --posts and --missing.")
@@ -106,6 +134,24 @@ class MockSettings:
         if self.credits is not None and not self.credits >= 0:
             raise MockError(f"The credits are {self.credits} dollars; give 0 or more.")
 
+    def _check_platforms(self) -> None:
+        if len(set(self.platforms)) < len(self.platforms) or set(self.platforms) - set(PLATFORMS):
+            said = ", ".join(self.platforms)
+            raise MockError(f"The mock cannot serve posts as {said}; give some of {', '.join(PLATFORMS)}, each once.")
+        if not self.platforms and self.pages is None:
+            raise MockError(f"The mock has nothing to serve; give some of {', '.join(PLATFORMS)}, or a file of pages.")
+        for name, length in self.windows.items():
+            if name not in WINDOWS:
+                raise MockError(f"There are no windows of {name!r}; there are those of {', '.join(WINDOWS)}.")
+            if not (length > 0 and isfinite(length)):
+                raise MockError(f"The window of {name} is {length} s; give a length above 0.")
+        for name in ("bluesky_limit", "mastodon_limit", "paged_limit", "site_limit"):
+            if getattr(self, name) < 1:
+                raise MockError(f"The {name} is {getattr(self, name)} requests per window; give at least 1.")
+        for name in ("noindex", "nobot"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise MockError(f"The share {name} is {getattr(self, name)}; give one from 0 to 1.")
+
     def _check_place(self) -> None:
         if not 0 <= self.port <= 65535:
             raise MockError(f"The port is {self.port}; give one from 1 to 65535, or 0 for a free one.")
@@ -125,6 +171,10 @@ class MockSettings:
     def user_limit_of(self, endpoint: str) -> int:
         """The requests that one token of a user may send to an endpoint in one window."""
         return _limit_of(self.limit if self.user_limit is None else self.user_limit, endpoint)
+
+    def window_of(self, name: str) -> float:
+        """The length of a window of another platform, seconds; `name` is a key of WINDOWS."""
+        return self.windows.get(name, WINDOWS[name])
 
     @property
     def most_posts(self) -> int:

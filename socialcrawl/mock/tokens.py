@@ -61,18 +61,20 @@ class Cut:
     older: bool
 
 
-def cut(ids: NDArray[np.int64], size: int, cursor: Cursor | None) -> Cut:
+def cut(ids: NDArray[np.int64], size: int, cursor: Cursor | None, overlap: int = 0) -> Cut:
     """The page of at most `size` posts at a cursor, or the newest where there is none.
 
     Args:
         ids: int64[n], descending.
         size: the page size, at least 1.
         cursor: where to go on.
+        overlap: how many posts before that place the page begins; less than `size` in any case.
     """
     if cursor is None:
         start, stop = 0, size
     elif cursor.older:
         start = int(np.searchsorted(-ids, -cursor.post, side="right"))
+        start = max(0, start - min(overlap, size - 1))
         stop = start + size
     else:
         stop = int(np.searchsorted(-ids, -cursor.post, side="left"))

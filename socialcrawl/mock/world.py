@@ -124,7 +124,9 @@ class World:
         """The language code of a post: the file's, else `en`, or `und` where the text has no letter."""
         if self.lang is not None:
             return self.lang[post]
-        return "en" if any(map(str.isalpha, self.texts[post])) else "und"
+        text = self.texts[post]
+        # The first letters nearly always settle it.
+        return "en" if text[:1].isalpha() or text[1:2].isalpha() or any(map(str.isalpha, text)) else "und"
 
 
 def build_world(posts: Posts, missing: float = 0.0) -> World:

@@ -1,0 +1,45 @@
+"""The facets of a text: whom it mentions, its hashtags and links, with their places in bytes of UTF-8."""
+
+from collections.abc import Sequence
+from operator import itemgetter
+
+import orjson
+
+from socialcrawl.mock.entities import links, locate, lowered, tags
+
+_FACET = '{"features":[{"$type":"app.bsky.richtext.facet#'
+
+
+def facets(text: str, named: Sequence[tuple[str, str]], *, ordered: bool = False) -> str:
+    """The member `facets` of a post's record with a comma before it, as JSON; empty where the text has none.
+
+    A mentioned name that the text does not contain stands at the empty range 0..0.
+
+    Args:
+        text: the post's.
+        named: the name in the file, folded, and the DID of everybody whom it mentions.
+        ordered: whether the mentions keep their order; else they come in that of their places.
+    """
+    plain, found = text.isascii(), []
+    if named:
+        low = text.lower() if plain else lowered(text)
+        for name, did in named:
+            start, end = locate(low, name)
+            found.append((start, f'{_FACET}mention","did":"{did}"}}],{_index(text, start, end, plain=plain)}'))
+        if not ordered and len(found) > 1:
+            found.sort(key=itemgetter(0))
+    if "#" in text:
+        for start, end, tag in tags(text):  # of letters, digits and _ only: nothing to escape
+            found.append((start, f'{_FACET}tag","tag":"{tag}"}}],{_index(text, start, end, plain=plain)}'))
+    if "://" in text:
+        for link in links(text):
+            uri, place = orjson.dumps(link["url"]).decode(), _index(text, link["start"], link["end"], plain=plain)
+            found.append((link["start"], f'{_FACET}link","uri":{uri}}}],{place}'))
+    return f',"facets":[{",".join([facet for _, facet in found])}]' if found else ""
+
+
+def _index(text: str, start: int, end: int, *, plain: bool) -> str:
+    """The end of a facet: its bytes; in plain ASCII they are the characters."""
+    if not plain:
+        start, end = len(text[:start].encode()), len(text[:end].encode())
+    return f'"index":{{"byteEnd":{end},"byteStart":{start}}}}}'

@@ -1,0 +1,109 @@
+"""The parameters of a query, read as the lexicons have them."""
+
+import re
+from datetime import UTC, datetime
+
+from socialcrawl.mock.bluesky.names import number_of
+from socialcrawl.mock.bluesky.refusals import invalid
+from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.service import Asked
+
+LARGEST = 100
+
+_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9._-]")
+_HANDLE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+
+
+def needed(asked: Asked, name: str) -> str:
+    """The value of a parameter that must be there.
+
+    Raises:
+        RefusalError: it is not, or is empty.
+    """
+    value = asked.one(name)
+    if not value:
+        raise invalid(f'Error: Params must have the property "{name}"')
+    return value
+
+
+def identifier(value: str, name: str) -> str:
+    """The same value, which is a DID or a handle.
+
+    Raises:
+        RefusalError: it is neither.
+    """
+    if not (_DID if value.startswith("did:") else _HANDLE).fullmatch(value):
+        raise invalid(f"Error: {name} must be a valid did or a handle")
+    return value
+
+
+def limit(asked: Asked, default: int) -> int:
+    """The size of a page, 1 to 100.
+
+    Raises:
+        RefusalError: another number, or none.
+    """
+    value = asked.one("limit")
+    if value is None:
+        return default
+    if not re.fullmatch(r"-?[0-9]{1,9}", value):
+        raise invalid("Error: limit must be an integer")
+    number = int(value)
+    if number < 1:
+        raise invalid("Error: limit can not be less than 1")
+    if number > LARGEST:
+        raise invalid(f"Error: limit can not be greater than {LARGEST}")
+    return number
+
+
+def moment(asked: Asked, name: str) -> float | None:
+    """A moment as Unix seconds, from ISO 8601 or a date alone (its beginning, UTC); None where there is none.
+
+    Raises:
+        RefusalError: no moment.
+    """
+    value = asked.one(name)
+    return None if value is None else second(value, name)
+
+
+def second(value: str, name: str) -> float:
+    """The Unix second that a text names, see `moment`."""
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise invalid(f"Error: {name} must be a valid datetime") from error
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def cut(asked: Asked, changes: Changes, place: str, *, size: int, n: int) -> tuple[slice, str | None]:
+    """The part of a list of n that a page shows, and the cursor behind it, None at the end.
+
+    Such a cursor is the number of entries before the page. `place` names the list: cursors of two lists look alike.
+
+    Raises:
+        RefusalError: a cursor that is no number, or too old.
+    """
+    cursor = asked.one("cursor")
+    start = 0
+    if cursor:
+        if not re.fullmatch(r"[0-9]{1,9}", cursor) or changes.expired(f"{place} {cursor}"):
+            raise invalid("Malformed cursor")
+        start = max(int(cursor) - asked.overlap, 0)
+    stop = start + size
+    if stop >= n:
+        return slice(start, n), None
+    changes.issue(f"{place} {stop}")
+    return slice(start, stop), str(stop)
+
+
+def number_in(cursor: str) -> int:
+    """The post id in the cursor of a feed, `<milliseconds>::<record key>`.
+
+    Raises:
+        RefusalError: another cursor.
+    """
+    time, _, key = cursor.partition("::")
+    number = number_of(key)
+    if number is None or not time.isdecimal() or number >= 2**63:
+        raise invalid("Malformed cursor")
+    return number

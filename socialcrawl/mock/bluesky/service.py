@@ -1,0 +1,161 @@
+"""The mock's Bluesky as a service: which methods there are, who asks, what counts them, and what they answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+
+from socialcrawl.mock.bluesky.feeds import Feeds
+from socialcrawl.mock.bluesky.names import Names
+from socialcrawl.mock.bluesky.people import People
+from socialcrawl.mock.bluesky.refusals import NOT_SERVED, SEARCH_CLOSED, TOO_MANY, RefusalError
+from socialcrawl.mock.bluesky.searching import Searching
+from socialcrawl.mock.bluesky.sessions import (
+    ACCESS,
+    ACCESS_SECONDS,
+    REFRESH,
+    REFRESH_SECONDS,
+    Sessions,
+    credentials,
+)
+from socialcrawl.mock.bluesky.views import Views
+from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
+from socialcrawl.mock.world import World
+
+Handler = Callable[[Asked, Views], Told]
+
+DOMAIN = "mock.social"
+SIGN_INS = ((30, 300.0), (300, 86_400.0))  # at most so many in so many seconds, per account
+
+_CREATE = "com.atproto.server.createSession"
+_REFRESH = "com.atproto.server.refreshSession"
+_SEARCH = "app.bsky.feed.searchPosts"
+_XRPC = "/xrpc/"
+_REST = _XRPC + "*rest"
+_PUBLIC = Guest("public", "public")
+
+
+class BlueskyService:
+    """Bluesky for one world: the public AppView and the account's server at one address.
+
+    Args:
+        world: what there is to see.
+        limit: requests of one address in a window, over all methods; sign-ins have windows of their own (`SIGN_INS`).
+        window: seconds of that window, which opens with its first request.
+        changes: what becomes of accounts and cursors; None: nothing.
+        secret: what signs tokens; None draws it.
+        closed_search: whether search refuses who is not signed in, as the real one often does.
+        handle_domain: the part of every handle behind the username.
+        passwords: who may sign in, see `Sessions`.
+        access_seconds, refresh_seconds: for how long the tokens of a session hold.
+    """
+
+    name = "bluesky"
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        limit: int = 3_000,
+        window: float = 300.0,
+        changes: Changes | None = None,
+        secret: bytes | None = None,
+        closed_search: bool = False,
+        handle_domain: str = DOMAIN,
+        passwords: Mapping[str, str] | None = None,
+        access_seconds: int = ACCESS_SECONDS,
+        refresh_seconds: int = REFRESH_SECONDS,
+    ) -> None:
+        changes = Changes(world) if changes is None else changes
+        self.names = Names(world, changes, handle_domain)
+        self._limit, self._window, self._closed_search = limit, window, closed_search
+        self._sessions = Sessions(
+            self.names,
+            changes,
+            passwords=passwords,
+            secret=secret,
+            access_seconds=access_seconds,
+            refresh_seconds=refresh_seconds,
+        )
+        self._views = {
+            kind: Views(world, self.names, changes, signed_in=kind == "user") for kind in (_PUBLIC.kind, "user")
+        }
+        self._handlers = self._methods(world, changes)
+        world.warm()
+
+    def _methods(self, world: World, changes: Changes) -> dict[str, tuple[str, Handler]]:
+        people = People(world, self.names, changes)
+        return {
+            "app.bsky.actor.getProfile": ("GET", people.profile),
+            "app.bsky.actor.getProfiles": ("GET", people.profiles),
+            "app.bsky.actor.searchActors": ("GET", people.search),
+            "app.bsky.feed.getAuthorFeed": ("GET", Feeds(world, self.names, changes).author_feed),
+            _SEARCH: ("GET", Searching(world, self.names, changes).search_posts),
+            "app.bsky.graph.getFollows": ("GET", people.follows),
+            "app.bsky.graph.getFollowers": ("GET", people.followers),
+            "app.bsky.graph.getList": ("GET", people.members),
+            "com.atproto.identity.resolveHandle": ("GET", people.resolve),
+            _CREATE: ("POST", self._sessions.create),
+            _REFRESH: ("POST", self._sessions.refresh),
+            "com.atproto.server.getSession": ("GET", self._sessions.get),
+        }
+
+    def endpoints(self) -> Sequence[tuple[str, str]]:
+        """The methods by name, then all others, which are not served."""
+        named = [(method, _XRPC + name) for name, (method, _) in self._handlers.items()]
+        return [*named, ("GET", _REST), ("POST", _REST)]
+
+    def guest(self, asked: Asked) -> Guest | Told:
+        """The account whose session asks (its DID is the label), or the public."""
+        method = asked.endpoint.removeprefix(_XRPC)
+        if method == _CREATE:
+            return _PUBLIC
+        try:
+            did = self._sessions.holder(asked, REFRESH if method == _REFRESH else ACCESS)
+        except RefusalError as refusal:
+            return refusal.told()
+        return _PUBLIC if did is None else Guest(did, "user")
+
+    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+        """The window of the address at this host, and those of the account that signs in."""
+        everything = Counting((self.name, "address", asked.host), self._limit, self._window)
+        if not asked.endpoint.endswith(_CREATE):
+            return (everything,)
+        who = credentials(asked.body)[0]
+        return (everything, *(Counting((self.name, "sign-in", who), k, period) for k, period in SIGN_INS))
+
+    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+        """The headers of the window that has the fewest left; of several, of the one that ends last."""
+        if not standing:
+            return {}
+        tightest = _tightest(standing)
+        return {
+            "RateLimit-Limit": str(tightest.counting.k),
+            "RateLimit-Remaining": str(tightest.left),
+            "RateLimit-Reset": str(int(tightest.ends)),
+            "RateLimit-Policy": f"{tightest.counting.k};w={tightest.counting.period:g}",
+        }
+
+    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+        """The 429, with the seconds to wait."""
+        told = TOO_MANY.told()
+        wait = ceil(_tightest(standing).ends - asked.now) if standing else 0
+        return Told(told.status, told.body, {"Retry-After": str(max(wait, 0))})
+
+    def answer(self, asked: Asked, guest: Guest) -> Told:
+        """What the method answers."""
+        method = asked.endpoint.removeprefix(_XRPC)
+        served = self._handlers.get(method)
+        if served is None:
+            return NOT_SERVED.told()
+        if method == _SEARCH and self._closed_search and guest.kind == _PUBLIC.kind:
+            return SEARCH_CLOSED
+        views = self._views[guest.kind]
+        views.renew()
+        try:
+            return served[1](asked, views)
+        except RefusalError as refusal:
+            return refusal.told()
+
+
+def _tightest(standing: Sequence[Standing]) -> Standing:
+    return min(standing, key=lambda one: (one.left, -one.ends))

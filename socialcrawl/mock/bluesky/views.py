@@ -1,0 +1,165 @@
+"""Profiles, posts and feeds as the JSON that the lexicons describe, recent pages of feeds held."""
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from socialcrawl.mock.bluesky.names import REPOST, Names, cid_of, record_key
+from socialcrawl.mock.bluesky.writing import Writer
+from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.held import Held
+from socialcrawl.mock.names import PROTECTED
+from socialcrawl.mock.render import stamp
+from socialcrawl.mock.repeating import Repeated, repeated
+from socialcrawl.mock.world import World
+
+_KEPT = 50_000  # short profiles held, about 15 MB
+_KEPT_BYTES = 128 << 20  # of pages of feeds
+_DEFS = "app.bsky.feed.defs#"
+
+
+class Views:
+    """The JSON of accounts (by row) and posts (by position).
+
+    Args:
+        world: what there is to see.
+        names: how it is called.
+        changes: what became of it.
+        signed_in: whether they are shown to somebody, whose relation to them (`viewer`) is told then.
+    """
+
+    def __init__(self, world: World, names: Names, changes: Changes, *, signed_in: bool) -> None:
+        self._world, self._names, self._changes, self._signed_in = world, names, changes, signed_in
+        self._version = changes.version
+        self._author = lru_cache(_KEPT)(self._short)
+        self._writer = Writer(world, names, self._author, signed_in=signed_in)
+        self._feeds: Held[tuple[int, ...], bytes] = Held(_KEPT_BYTES)
+
+    def renew(self) -> None:
+        """The views made before the last change are forgotten."""
+        if self._version != self._changes.version:
+            self._version = self._changes.version
+            self._author.cache_clear()
+            self._feeds = Held(_KEPT_BYTES)
+
+    def profile(self, row: int, **more: int) -> bytes:
+        """The profile of an account, with these counts."""
+        return orjson.dumps({**self._basic(row), "description": "", "indexedAt": self._since(row), **more})
+
+    def posts(self, posts: Sequence[int]) -> bytes:
+        """The posts at these positions, as a list."""
+        return f"[{','.join(self._writer.posts(posts))}]".encode() if posts else b"[]"
+
+    def feed(self, posts: Sequence[int]) -> bytes:
+        """The items that posts of one author are in the author's feed, as a list."""
+        key = tuple(posts)
+        found = self._feeds.get(key)
+        if found is None:
+            found = f"[{','.join(self._items(posts))}]".encode()
+            self._feeds.put(key, found, len(found) + 40 * len(posts))
+        return found
+
+    def _short(self, row: int) -> str:
+        return orjson.dumps(self._basic(row)).decode()
+
+    def _basic(self, row: int) -> dict[str, Any]:
+        found = {
+            "associated": {"activitySubscription": {"allowSubscriptions": "followers"}},
+            "createdAt": self._since(row),
+            "did": self._names.did(row),
+            "displayName": self._world.accounts.shown[row],
+            "handle": self._names.handle(row),
+            "labels": [],
+        }
+        blocked = self._changes.fate(row) == PROTECTED
+        if self._signed_in or blocked:  # nobody is protected on Bluesky: who hides is shown as one who blocks
+            found["viewer"] = {"blockedBy": blocked, "muted": False}
+        return found
+
+    def _since(self, row: int) -> str:
+        """When the account began: the file does not tell, so when it is first seen in it."""
+        world = self._world
+        own, others = world.timelines.of(row), world.mentioned_in.of(row)
+        seen = [int(world.created_at[posts[0]]) for posts in (own, others) if len(posts)]
+        return stamp(min(seen, default=int(world.created_at[0])))
+
+    def _items(self, posts: Sequence[int]) -> list[str]:
+        chosen = np.asarray(posts, np.int64)
+        retweets = chosen[self._world.references.retweeted_id[chosen] >= 0]
+        answers = chosen[self._world.references.replied_account[chosen] >= 0]
+        originals = {post: self._repeated(post) for post in retweets.tolist()}
+        replies = {post: self._linked(post) for post in answers.tolist()}
+        shown = [one.place for one in originals.values() if one is not None and one.place >= 0]
+        shown += [place for links in replies.values() for place, _ in links if place >= 0]
+        shown += [post for post in posts if originals.get(post) is None]
+        shown = list(dict.fromkeys(shown))
+        views = dict(zip(shown, self._writer.posts(shown), strict=True))
+        return [self._item(post, views, originals.get(post), replies.get(post)) for post in posts]
+
+    def _item(
+        self,
+        post: int,
+        views: dict[int, str],
+        original: Repeated | None,
+        links: Sequence[tuple[int, str]] | None,
+    ) -> str:
+        if original is not None:
+            shown = views[original.place] if original.place >= 0 else self._made(post, original)
+            return f'{{"post":{shown},"reason":{self._reason(post)}}}'
+        if links is None:
+            return f'{{"post":{views[post]}}}'
+        parent, root = (
+            f'{{"$type":"{_DEFS}postView",{views[place][1:]}'
+            if place >= 0
+            else f'{{"$type":"{_DEFS}notFoundPost","notFound":true,"uri":"{address}"}}'
+            for place, address in links
+        )
+        return f'{{"post":{views[post]},"reply":{{"parent":{parent},"root":{root}}}}}'
+
+    def _repeated(self, post: int) -> Repeated | None:
+        return repeated(self._world, self._names.by_key, post)
+
+    def _linked(self, post: int) -> list[tuple[int, str]]:
+        """The parent and the root of a reply: where they stand (-1: not to be found), and their address."""
+        references = self._world.references
+        parent = self._writer.answered(post)
+        assert parent is not None
+        above = (self._place(int(references.replied_post[post]), parent), parent)
+        root = int(references.conversation[post])
+        if root == post:
+            return [above, above]
+        first = self._writer.address(root)
+        return [above, (self._place(root, first), first)]
+
+    def _place(self, place: int, address: str) -> int:
+        """The same place, or -1 where the post there is not to be seen as a post at this address."""
+        if place < 0 or not self._changes.visible[place] or self._writer.address(place) != address:
+            return -1
+        return -1 if self._repeated(place) is not None else place
+
+    def _made(self, post: int, original: Repeated) -> str:
+        """An original that the file lacks: as old as the file knows, and as often repeated."""
+        references = self._world.references
+        ids, first, counts = self._retweeted
+        at, place = int(np.searchsorted(ids, references.retweeted_id[post])), int(references.retweeted_post[post])
+        when = stamp(int(self._world.created_at[place if place >= 0 else first[at]]))
+        account, number = original.account, original.number
+        return self._writer.original(post, original.start, account, number, when=when, reposts=int(counts[at]))
+
+    @cached_property
+    def _retweeted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The ids that are retweeted, ascending; the position of the first retweet of each, and their number."""
+        found: tuple[Any, ...] = np.unique(self._world.references.retweeted_id, return_index=True, return_counts=True)
+        return found[0], found[1], found[2]
+
+    def _reason(self, post: int) -> str:
+        row, key = int(self._world.author[post]), record_key(int(self._world.ids[post]))
+        did = self._names.did(row)
+        return (
+            f'{{"$type":"{_DEFS}reasonRepost","by":{self._author(row)},"cid":"{cid_of(did, REPOST, key)}",'
+            f'"indexedAt":"{stamp(int(self._world.created_at[post]))}","uri":"at://{did}/{REPOST}/{key}"}}'
+        )

@@ -1,0 +1,40 @@
+"""Who follows whom: the file does not tell, so an account follows those whom its posts mention."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.mock.world import Grouping, World
+
+
+@dataclass(frozen=True)
+class Follows:
+    """The follows of a world, made in the order of first mention; nobody follows themselves.
+
+    Attributes:
+        followers, followed: int64[m], the account that follows and the one that is followed, of each follow.
+        following, followed_by: the follows of, and the follows of others to, each account; ascending.
+    """
+
+    followers: NDArray[np.int64]
+    followed: NDArray[np.int64]
+    following: Grouping
+    followed_by: Grouping
+
+    def of(self, account: int, *, backwards: bool) -> NDArray[np.int64]:
+        """The follows that an account made, or with `backwards` those that were made to it, ascending."""
+        return (self.followed_by if backwards else self.following).of(account)
+
+
+def find_follows(world: World) -> Follows:
+    """The follows of a world: one for each pair of an author and an account that the author's posts mention."""
+    n = len(world.accounts)
+    author = np.repeat(world.author, np.diff(world.mentions.offsets))
+    mentioned = world.mentions.members
+    others = np.flatnonzero(author != mentioned)
+    _, first = np.unique(author[others] * n + mentioned[others], return_index=True)
+    kept = others[np.sort(first)]
+    followers, followed = author[kept], mentioned[kept]
+    numbers = np.arange(len(kept))
+    return Follows(followers, followed, Grouping.by(followers, numbers, n), Grouping.by(followed, numbers, n))

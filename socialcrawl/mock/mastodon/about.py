@@ -1,0 +1,156 @@
+"""What an instance tells of itself, and of whoever shows it a token."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from socialcrawl.mock.mastodon.instances import key_of
+
+VERSION = "4.6.4"
+_PUBLIC = {"local": "public", "remote": "public"}
+_LIMITS = {
+    "statuses": {"max_characters": 500, "max_media_attachments": 4, "characters_reserved_per_url": 23},
+    "media_attachments": {
+        "description_limit": 10_000,
+        "image_matrix_limit": 33_177_600,
+        "image_size_limit": 16_777_216,
+        "supported_mime_types": ["image/jpeg", "image/png", "image/gif"],
+        "video_frame_rate_limit": 120,
+        "video_matrix_limit": 8_294_400,
+        "video_size_limit": 103_809_024,
+    },
+    "polls": {
+        "max_options": 4,
+        "max_characters_per_option": 50,
+        "min_expiration": 300,
+        "max_expiration": 2_629_746,
+    },
+}
+_ACCOUNTS = {
+    "max_display_name_length": 40,
+    "max_note_length": 500,
+    "max_avatar_description_length": 150,
+    "max_header_description_length": 150,
+    "max_featured_tags": 10,
+    "max_pinned_statuses": 5,
+    "max_profile_fields": 4,
+    "profile_field_name_limit": 255,
+    "profile_field_value_limit": 255,
+}
+
+
+def instance_v2(domain: str, accounts: int) -> dict[str, Any]:
+    """The answer of /api/v2/instance, with the members of the recorded one; `accounts` are those that live there."""
+    return {
+        "domain": domain,
+        "title": "Mastodon",
+        "version": VERSION,
+        "source_url": "https://github.com/mastodon/mastodon",
+        "description": "",
+        "usage": {"users": {"active_month": accounts}},
+        "thumbnail": {"url": f"https://{domain}/preview.png", "description": ""},
+        "icon": [{"src": f"https://{domain}/icon-{size}.png", "size": f"{size}x{size}"} for size in (36, 72, 192)],
+        "languages": ["en"],
+        "configuration": {
+            "urls": _urls(domain),
+            "vapid": {"public_key": ""},
+            "accounts": _ACCOUNTS,
+            **_LIMITS,
+            "translation": {"enabled": False},
+            "timelines_access": dict.fromkeys(("live_feeds", "hashtag_feeds", "trending_link_feeds"), _PUBLIC),
+            "limited_federation": False,
+        },
+        "registrations": {
+            "enabled": False,
+            "approval_required": False,
+            "reason_required": False,
+            "message": None,
+            "min_age": None,
+            "url": None,
+        },
+        "api_versions": {"mastodon": 11},
+        "wrapstodon": None,
+        "contact": {"email": "", "account": None},
+        "rules": [],
+    }
+
+
+def instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
+    """The answer of /api/v1/instance, see https://docs.joinmastodon.org/entities/V1_Instance/."""
+    return {
+        "uri": domain,
+        "title": "Mastodon",
+        "short_description": "",
+        "description": "",
+        "email": "",
+        "version": VERSION,
+        "urls": {"streaming_api": f"wss://{domain}"},
+        "stats": {"user_count": accounts, "status_count": posts, "domain_count": 1},
+        "thumbnail": f"https://{domain}/preview.png",
+        "languages": ["en"],
+        "registrations": False,
+        "approval_required": False,
+        "invites_enabled": False,
+        "configuration": {"accounts": {"max_featured_tags": 10}, **_LIMITS},
+        "contact_account": None,
+        "rules": [],
+    }
+
+
+def asker(label: str, domain: str, profile: Mapping[str, Any]) -> dict[str, Any]:
+    """The account of whoever shows a token, which nobody else sees: the file knows nothing of them.
+
+    Args:
+        label: the label of the token.
+        domain: the instance that is asked.
+        profile: any account of that instance, for the members that say nothing of anybody.
+    """
+    name = f"reader_{label}"
+    own = {
+        "id": str(key_of(f"{label}@{domain}")),
+        "username": name,
+        "acct": name,
+        "display_name": "",
+        "locked": False,
+        "note": "",
+        "url": f"https://{domain}/@{name}",
+        "uri": f"https://{domain}/users/{name}",
+        "discoverable": None,
+        "indexable": False,
+        "noindex": True,
+        "last_status_at": None,
+        **dict.fromkeys(("followers_count", "following_count", "statuses_count"), 0),
+    }
+    return {**profile, **own, "source": _SOURCE, "role": _ROLE}
+
+
+_SOURCE = {
+    "privacy": "public",
+    "sensitive": False,
+    "language": None,
+    "note": "",
+    "fields": [],
+    "follow_requests_count": 0,
+    "hide_collections": None,
+    "discoverable": None,
+    "indexable": False,
+    "attribution_domains": [],
+    "quote_policy": "public",
+}
+_ROLE = {
+    "id": "-99",
+    "name": "",
+    "permissions": "65536",
+    "color": "",
+    "highlighted": False,
+    "collection_limit": 10,
+}
+
+
+def _urls(domain: str) -> dict[str, str | None]:
+    return {
+        "streaming": f"wss://{domain}",
+        "status": None,
+        "about": f"https://{domain}/about",
+        "privacy_policy": f"https://{domain}/privacy-policy",
+        "terms_of_service": None,
+    }

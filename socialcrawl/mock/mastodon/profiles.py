@@ -1,0 +1,113 @@
+"""Accounts as the JSON of Mastodon 4.6, with the members and in the order of recorded answers."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+
+from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.follows import Follows
+from socialcrawl.mock.mastodon.instances import Instances
+from socialcrawl.mock.names import PROTECTED, SUSPENDED
+from socialcrawl.mock.world import World
+
+Chosen = float | Collection[str]
+_NOBODY = {"automatic": [], "manual": [], "current_user": "denied"}
+
+
+class Profiles:
+    """The accounts of a world as its instances tell them.
+
+    Args:
+        world: the accounts and their posts.
+        instances: where they live.
+        follows: who follows whom.
+        changes: what has become of them.
+        noindex: who does not want to be found (`noindex`, and neither `indexable` nor `discoverable`): a share of the
+            accounts (0..1), or folded names as the file has them.
+        nobot: who says #nobot in the note, likewise.
+    """
+
+    def __init__(
+        self, world: World, instances: Instances, follows: Follows, changes: Changes, *, noindex: Chosen, nobot: Chosen
+    ) -> None:
+        self._world, self._instances = world, instances
+        self._follows, self._changes = follows, changes
+        self._noindex, self._nobot = noindex, nobot
+
+    def hidden(self, row: int) -> bool:
+        """Whether the account does not want to be found by searches."""
+        return _chosen(self._world.accounts.keys[row], self._noindex, b"noindex")
+
+    def stranger(self, domain: str) -> dict[str, Any]:
+        """The members of the first account of the world, as of one that lives on this instance."""
+        local = {"noindex": False, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
+        return {name: value for name, value in self.profile(0, domain).items() if name != "suspended"} | local
+
+    def profile(self, row: int, domain: str) -> dict[str, Any]:
+        """The account in this row as an instance tells it; a suspended one emptied, as Mastodon does."""
+        fate, hidden = self._changes.fate(row), self.hidden(row)
+        gone = fate == SUSPENDED
+        found = self._names(row, domain, "" if gone else self._world.accounts.shown[row])
+        found["locked"] = fate == PROTECTED
+        found |= {"bot": False, "discoverable": not (hidden or gone), "indexable": not (hidden or gone), "group": False}
+        found |= {"created_at": self._created(row), "note": "" if gone else self._note(row)}
+        found |= self._addresses(row, domain)
+        found |= self._counts(row, gone=gone)
+        found |= {"hide_collections": None, "show_media": True, "show_media_replies": True, "show_featured": True}
+        if self._instances.domains[row] == domain:
+            found |= {"noindex": hidden, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
+        else:
+            found |= {"emojis": [], "fields": []}
+        return found | ({"suspended": True} if gone else {})
+
+    def _names(self, row: int, domain: str, display_name: str) -> dict[str, Any]:
+        instances = self._instances
+        return {
+            "id": str(instances.account_id(row, domain)),
+            "username": instances.name(row),
+            "acct": instances.acct(row, domain),
+            "display_name": display_name,
+        }
+
+    def _addresses(self, row: int, domain: str) -> dict[str, str]:
+        pictures = {
+            name: f"https://{domain}/{kind}s/original/missing.png" if not name.endswith("description") else ""
+            for kind in ("avatar", "header")
+            for name in (kind, f"{kind}_static", f"{kind}_description")
+        }
+        return {"url": self._instances.url(row), "uri": self._instances.uri(row), **pictures}
+
+    def _note(self, row: int) -> str:
+        return "<p>#nobot</p>" if _chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
+
+    def _created(self, row: int) -> str:
+        """The day of the first that is seen of an account, which is all that the file tells of its age."""
+        seen = [posts[0] for posts in (self._own(row), self._world.mentioned_in.of(row)) if len(posts)]
+        first = min((int(self._world.created_at[post]) for post in seen), default=int(self._world.created_at[0]))
+        return f"{_day(first)}T00:00:00.000Z"
+
+    def _counts(self, row: int, *, gone: bool) -> dict[str, Any]:
+        own = self._own(row)
+        if gone:
+            return {"followers_count": 0, "following_count": 0, "statuses_count": 0, "last_status_at": None}
+        return {
+            "followers_count": len(self._follows.of(row, backwards=True)),
+            "following_count": len(self._follows.of(row, backwards=False)),
+            "statuses_count": len(own),
+            "last_status_at": _day(int(self._world.created_at[own[-1]])) if len(own) else None,
+        }
+
+    def _own(self, row: int) -> Any:
+        return self._world.timelines.of(row)
+
+
+def _chosen(key: str, chosen: Chosen, what: bytes) -> bool:
+    if not isinstance(chosen, float | int):
+        return key in chosen
+    drawn = int.from_bytes(blake2b(key.encode(), key=what, digest_size=7).digest())
+    return drawn < chosen * 2**56
+
+
+def _day(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).date().isoformat()

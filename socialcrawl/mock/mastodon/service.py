@@ -1,0 +1,113 @@
+"""Mastodon as the mock serves it: every instance of a world at once, told apart by the Host header.
+
+An instance knows every account, by lookup, and its own posts; home knows everybody's posts. Its ids are its own. An
+account follows those whom its posts mention, in the order of first mention, and lists them in that order.
+
+What became of accounts, as Mastodon 4 shows it: a deleted account is not found; a suspended one is told emptied, with
+`suspended`, and a protected one with `locked`, and the lists of both are empty. A max_id is an id and never grows old.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.mastodon.answers import BAD_TOKEN, NOBODY_HERE, TOO_MANY
+from socialcrawl.mock.mastodon.following import Following
+from socialcrawl.mock.mastodon.paging import CURSORS
+from socialcrawl.mock.mastodon.profiles import Chosen
+from socialcrawl.mock.mastodon.searching import Searching
+from socialcrawl.mock.mastodon.single import Single
+from socialcrawl.mock.mastodon.timelines import Timelines
+from socialcrawl.mock.mastodon.town import build_town
+from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
+from socialcrawl.mock.windows import label
+from socialcrawl.mock.world import World
+
+_PAGED = ("page", *CURSORS)
+_BEARER = re.compile(r"bearer\s+(\S+)\s*", re.IGNORECASE)
+
+
+class MastodonService:
+    """All Mastodon instances of one world.
+
+    Args:
+        world: the posts.
+        home: the instance of the accounts that name none, which also answers at the loopback.
+        limit, window: requests in so many seconds, for each instance and token (or everybody without one).
+        paged_limit, paged_window: requests with a cursor in so many seconds, which are counted besides.
+        tokens: the tokens that are let in; None lets every token in.
+        changes: what has become of the world.
+        noindex, nobot: who does not want to be found or crawled, see `Profiles`.
+        gone: deleted accounts are refused with 410 instead of 404, as by instances before 3.3.
+    """
+
+    name = "mastodon"
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        home: str = "home.example",
+        limit: int = 300,
+        window: float = 300.0,
+        paged_limit: int = 300,
+        paged_window: float = 900.0,
+        tokens: frozenset[str] | None = None,
+        changes: Changes | None = None,
+        noindex: Chosen = 0.0,
+        nobot: Chosen = 0.0,
+        gone: bool = False,
+    ) -> None:
+        self._limits = ((limit, window), (paged_limit, paged_window))
+        self._tokens = tokens
+        town = build_town(world, home, changes or Changes(world), noindex=noindex, nobot=nobot, gone=gone)
+        self._instances = town.instances
+        rooms = (Single(town), Timelines(town), Following(town), Searching(town))
+        self._answers = {template: answer for room in rooms for template, answer in room.answers().items()}
+
+    def endpoints(self) -> Sequence[tuple[str, str]]:
+        """Its (method, template)s; those without a part to be filled in come before those that they fit too."""
+        return [("GET", template) for template in self._answers]
+
+    def guest(self, asked: Asked) -> Guest | Told:
+        """Who asks: the token, or everybody without one; the refusal of a token that is not let in."""
+        given = asked.headers.get("authorization")
+        if not given:
+            return Guest("public", "public")
+        match = _BEARER.fullmatch(given)
+        if match is None or (self._tokens is not None and match[1] not in self._tokens):
+            return BAD_TOKEN
+        return Guest(label(match[1]), "user")
+
+    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+        """The windows of the instance that is asked: one counts every request, the other those with a cursor."""
+        domain = self._instances.at(asked.host)
+        if domain is None:
+            return ()
+        paged = any(asked.one(name) for name in _PAGED)
+        kinds = zip(("all", "paged") if paged else ("all",), self._limits, strict=False)
+        return [Counting((self.name, domain, kind, guest.label), k, s, "aligned") for kind, (k, s) in kinds]
+
+    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+        """The headers of the window with the least left; its end keeps the microseconds of now, as Mastodon's does."""
+        if not standing:
+            return {}
+        closest = min(standing, key=lambda window: window.left)
+        reset = datetime.fromtimestamp(closest.ends + asked.now % 1, UTC)
+        return {
+            "x-ratelimit-limit": str(closest.counting.k),
+            "x-ratelimit-remaining": str(closest.left),
+            "x-ratelimit-reset": reset.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        }
+
+    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+        """The 429 of a request for which a window had no room; it says nothing of when to come back."""
+        return TOO_MANY
+
+    def answer(self, asked: Asked, guest: Guest) -> Told:
+        """The answer to a request that was let in; a host that is no instance answers as a web server would."""
+        domain = self._instances.at(asked.host)
+        if domain is None:
+            return NOBODY_HERE
+        return self._answers[asked.endpoint](asked, guest, domain)

@@ -1,0 +1,113 @@
+"""The endpoints that tell lists of statuses: those of an account, and those with a hashtag."""
+
+from collections.abc import Mapping
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.mock.mastodon.answers import array, told
+from socialcrawl.mock.mastodon.html import hashtags
+from socialcrawl.mock.mastodon.paging import cut, links, size, true, whole
+from socialcrawl.mock.mastodon.town import Answer, Town
+from socialcrawl.mock.service import Asked, Guest, Told
+
+STATUSES, MOST_STATUSES = 20, 40
+_FILTERS = ("pinned", "tagged", "only_media", "exclude_replies", "exclude_reblogs")
+_OF_TAGS = ("limit", "local", "remote", "any[]", "all[]", "none[]")
+_EMPTY = np.zeros(0, np.int64)
+
+
+class Timelines:
+    """Answers with statuses, each (request, who asks, instance) -> answer."""
+
+    def __init__(self, town: Town) -> None:
+        self._town = town
+
+    def answers(self) -> Mapping[str, Answer]:
+        """The endpoints by template."""
+        return {"/api/v1/accounts/:id/statuses": self.statuses, "/api/v1/timelines/tag/:hashtag": self.tag}
+
+    def statuses(self, asked: Asked, guest: Guest, domain: str) -> Told:
+        """The statuses of an account, newest first, as far as the instance knows them."""
+        town = self._town
+        row = town.there(town.instances.row(asked.path["id"], domain))
+        if isinstance(row, Told):
+            return row
+        known = town.open(row) and domain in (town.instances.home, town.instances.domains[row])
+        posts = self._filtered(asked, town.world.timelines.of(row)) if known else _EMPTY
+        return self._page(asked, guest, domain, posts, ("limit", *_FILTERS), always=False)
+
+    def _filtered(self, asked: Asked, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        world = self._town.world
+        if true(asked, "pinned") or true(asked, "only_media"):
+            return _EMPTY  # the file knows of neither
+        if true(asked, "exclude_replies"):
+            answered = world.references.replied_account[posts]
+            posts = posts[(answered < 0) | (answered == world.author[posts])]
+        if true(asked, "exclude_reblogs"):
+            posts = posts[~self._town.numbers.reposts[posts]]
+        tag = asked.one("tagged")
+        if tag:
+            posts = posts[[tag.lower() in hashtags(world.texts[post]) for post in posts.tolist()]]
+        return posts
+
+    def tag(self, asked: Asked, guest: Guest, domain: str) -> Told:
+        """The statuses with a hashtag that the instance knows, newest first; `local`: those of its own accounts."""
+        finding, visible = self._town.finding, self._town.changes.visible
+
+        def found(name: str) -> list[NDArray[np.int64]]:
+            return [finding.with_tag(value.lower(), domain) for key, value in asked.query if key == name]
+
+        posts = reduce(np.union1d, found("any[]"), finding.with_tag(asked.path["hashtag"].lower(), domain))
+        posts = reduce(np.intersect1d, found("all[]"), posts)
+        posts = reduce(np.setdiff1d, found("none[]"), posts)
+        for name, kept in (("local", True), ("remote", False)):
+            if true(asked, name):
+                posts = posts[finding.living(domain)[self._town.world.author[posts]] == kept]
+        return self._page(asked, guest, domain, posts[visible[posts]], _OF_TAGS, always=True)
+
+    def _page(
+        self,
+        asked: Asked,
+        guest: Guest,
+        domain: str,
+        posts: NDArray[np.int64],
+        kept: tuple[str, ...],
+        *,
+        always: bool,
+    ) -> Told:
+        """One page of posts (positions, ascending).
+
+        Args:
+            asked: the request.
+            guest: who asks.
+            domain: the instance that is asked.
+            posts: the whole list.
+            kept: the parameters that the next page is asked with too.
+            always: whether a page that is not full has a next one too, as hashtags do.
+        """
+        numbers = self._town.numbers
+        # What counts is the order of ids, and that is the order of positions.
+        bounds = {name: self._bound(asked, name, domain) for name in ("max_id", "min_id", "since_id")}
+        upward = bounds["min_id"] is not None
+        above = bounds["min_id"] if upward else bounds["since_id"]
+        most = size(asked, STATUSES, MOST_STATUSES)
+        part = cut(posts, most, below=bounds["max_id"], above=above, upward=upward, overlap=asked.overlap)
+        page = part.members.tolist()
+        older = numbers.of(page[-1], domain) if page and (always or part.full) else None
+        newer = numbers.of(page[0], domain) if page else None
+        signed_in = guest.kind != "public"
+        body = array(self._town.renderer.status(post, domain, signed_in=signed_in) for post in page)
+        return told(body, len(page), links(asked, kept, older=older, newer=newer))
+
+    def _bound(self, asked: Asked, name: str, domain: str) -> int | None:
+        """The position that a cursor means: posts before it for max_id, and after it for the others."""
+        given = asked.one(name)
+        if not given:
+            return None
+        number = whole(given)
+        place = self._town.numbers.below(number, domain)
+        if name == "max_id":
+            return place
+        return place if self._town.numbers.post(number, domain) == place else place - 1

@@ -1,0 +1,78 @@
+"""The way of a request through ASGI: read as `Asked`, answered whole, in half or not at all."""
+
+from collections.abc import Callable
+from email.utils import formatdate
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+from socialcrawl.mock.service import Told
+
+Message = dict[str, Any]
+Scope = Any  # ASGI's own dictionaries: a scope and its two channels
+Receive = Any
+Send = Any
+ASGIApp = Callable[[Scope, Receive, Send], Any]
+
+
+@lru_cache(maxsize=10_000)
+def query_of(text: bytes) -> tuple[tuple[str, str], ...]:
+    """The parameters of a query string, in order; blank ones are kept."""
+    return tuple(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers by lower-case name; of several the last."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def body_of(receive: Receive) -> bytes:
+    """The body of a request; what came of it where the client left."""
+    parts = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def host_of(headers: dict[str, str]) -> str:
+    """The name in the Host header, without its port."""
+    host = headers.get("host", "")
+    return host if host.endswith("]") else host.rpartition(":")[0] or host
+
+
+@lru_cache(maxsize=4)
+def date(second: int) -> str:
+    """A Unix second as the Date header has it."""
+    return formatdate(second, usegmt=True)
+
+
+def _head(told: Told, now: float) -> Message:
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told.headers.items()]
+    headers.append((b"content-type", told.content_type.encode("latin-1")))
+    headers.append((b"content-length", b"%d" % len(told.body)))
+    headers.append((b"date", date(int(now)).encode()))
+    return {"type": "http.response.start", "status": told.status, "headers": headers}
+
+
+async def answer(send: Send, told: Told, now: float) -> None:
+    """The whole answer, with the moment at which it leaves (Unix seconds)."""
+    await send(_head(told, now))
+    await send({"type": "http.response.body", "body": told.body})
+
+
+async def sever(scope: Scope, receive: Receive, send: Send, half: Told | None, now: float) -> None:
+    """An answer that breaks off: nothing of it (None), or half of its body under its full length; then the end.
+
+    ASGI has no word for closing a connection, so the transport is taken from uvicorn's own request cycle.
+    """
+    if half is not None:
+        await send(_head(half, now))
+        await send({"type": "http.response.body", "body": half.body[: len(half.body) // 2], "more_body": True})
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is not None:
+        transport.close()
+    # Returning before the connection is gone would let uvicorn answer 500.
+    while (await receive())["type"] != "http.disconnect":
+        pass

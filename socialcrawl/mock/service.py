@@ -1,0 +1,108 @@
+"""What a platform of the mock is: its endpoints, who may ask, what counts requests, and how it says so.
+
+One world is served by several services at once, each under its own paths. The application (`app`) passes every request
+through the same gate: visitor, fault, limits, answer. A service decides nothing about time or faults itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it came.
+
+    Attributes:
+        method: GET, HEAD or POST.
+        endpoint: the template that its path fits, as `/2/users/:id/tweets`; the last part may be `*rest`.
+        path: the parts of the path that the template names.
+        query: the parameters in order, which may repeat.
+        headers: by lower-case name.
+        body: the bytes.
+        host: the name in the Host header, without its port.
+        now: the server's clock, Unix seconds.
+        overlap: how many posts of the page before this one repeats at its beginning, though the cursor is behind them
+            (a fault on request); less than the size of the page, and its own cursor goes on from its end.
+    """
+
+    method: str
+    endpoint: str
+    path: Mapping[str, str]
+    query: Sequence[tuple[str, str]]
+    headers: Mapping[str, str]
+    now: float
+    host: str = ""
+    body: bytes = b""
+    overlap: int = 0
+
+    def one(self, name: str) -> str | None:
+        """The last value of a parameter; None where it is not there."""
+        return next((value for key, value in reversed(self.query) if key == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer: status, body, the headers of its own, and how many posts it has."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json; charset=utf-8"
+    posts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Who asks: a label from which no token can be read, and its kind (app, user, public)."""
+
+    label: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A window that counts a request: at most `k` in `period` seconds for everything with the same `key`.
+
+    `kind`: fixed (opened by its first request) | aligned (begins at multiples of the period of the server's clock) |
+    sliding. A refused request is counted too where `refused` says so.
+    """
+
+    key: tuple[str, ...]
+    k: int
+    period: float
+    kind: str = "fixed"
+    refused: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a window stands after a request: its limit, what is left of it (0 at least) and its end (Unix seconds)."""
+
+    counting: Counting
+    left: int
+    ends: float
+
+
+class Service(Protocol):
+    """One platform of the mock; made with `changes=`, its own `socialcrawl.mock.changes.Changes` of the world."""
+
+    name: str
+
+    def endpoints(self) -> Sequence[tuple[str, str]]:
+        """Its (method, template)s, such as ("GET", "/xrpc/app.bsky.feed.getAuthorFeed")."""
+
+    def guest(self, asked: Asked) -> Guest | Told:
+        """Who asks, or the refusal of a token that is not let in."""
+
+    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+        """The windows that count the request, all of which must have room."""
+
+    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+        """The headers that tell how the windows stand, for answers of any status."""
+
+    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+        """The 429 of a request for which a window had no room."""
+
+    def answer(self, asked: Asked, guest: Guest) -> Told:
+        """The answer to a request that was let in."""

@@ -1,0 +1,65 @@
+"""The platforms that a mock serves, made of one world and one file of pages; each is imported where it is wanted."""
+
+from collections.abc import Callable
+
+from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.platform import Platform, Served
+from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.world import World
+
+
+def platforms(world: World | None, settings: MockSettings) -> list[Platform]:
+    """The platforms of the settings, in their order; without a world only the web site."""
+    made = [] if world is None else [_MAKERS[name](world, settings) for name in settings.platforms]
+    return made if settings.pages is None else [*made, _site(settings)]
+
+
+def _x(world: World, settings: MockSettings) -> Platform:
+    from socialcrawl.mock.x import X  # noqa: PLC0415
+
+    return X(world, settings, Changes(world))
+
+
+def _bluesky(world: World, settings: MockSettings) -> Platform:
+    from socialcrawl.mock.bluesky.service import BlueskyService  # noqa: PLC0415
+
+    changes = Changes(world)
+    service = BlueskyService(
+        world,
+        limit=settings.bluesky_limit,
+        window=settings.window_of("bluesky"),
+        changes=changes,
+        closed_search=settings.closed_search,
+        passwords=settings.passwords,
+    )
+    return Served(service, changes)
+
+
+def _mastodon(world: World, settings: MockSettings) -> Platform:
+    from socialcrawl.mock.mastodon.service import MastodonService  # noqa: PLC0415
+
+    changes = Changes(world)
+    service = MastodonService(
+        world,
+        home=settings.home,
+        limit=settings.mastodon_limit,
+        window=settings.window_of("mastodon"),
+        paged_limit=settings.paged_limit,
+        paged_window=settings.window_of("paged"),
+        tokens=settings.tokens,
+        changes=changes,
+        noindex=settings.noindex,
+        nobot=settings.nobot,
+    )
+    return Served(service, changes)
+
+
+def _site(settings: MockSettings) -> Platform:
+    from socialcrawl.mock.site.pages import read_pages  # noqa: PLC0415
+    from socialcrawl.mock.site.service import Site  # noqa: PLC0415
+
+    assert settings.pages is not None
+    return Served(Site(read_pages(settings.pages), settings.site_limit, settings.window_of("web")), None)
+
+
+_MAKERS: dict[str, Callable[[World, MockSettings], Platform]] = {"x": _x, "bluesky": _bluesky, "mastodon": _mastodon}
