@@ -76,7 +76,7 @@ def test_all_is_well_where_it_is_and_one_request_tells(mock, tmp_path):
         ("tokens", f"set: {TOKEN_ENV} (app)"),
         ("request", "costs nothing on this machine"),
         ("answer", "all fields arrived in 10 posts"),
-        ("limits", "allows 100,000 searches"),
+        ("limits", "allows 100,000 such requests"),
         ("limits", "450 requests in 15 min"),
         ("clock", "differ by 0 s"),
     ):
@@ -166,7 +166,7 @@ def test_limits_and_a_clock_that_differ_are_told(tmp_path):
         code, checks = seen(file_of(tmp_path, mock.url))
     assert code == 0
     assert checks["limits"][0] == checks["clock"][0] == "warn"
-    assert "allows 7 searches, not 450 requests in 15 min" in checks["limits"][1]
+    assert "allows 7 such requests, not 450 requests in 15 min" in checks["limits"][1]
     assert "differ by 2 min: set the clock" in checks["clock"][1]
     with running(posts(), limit=100_000, skew=40.0) as mock:
         assert seen(file_of(tmp_path, mock.url))[1]["clock"] == (

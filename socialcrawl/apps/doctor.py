@@ -207,11 +207,18 @@ def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
         return Check(WARN, "answer", f"{reply.why}: try again later")
     if reply.kind not in ("ok", "missing"):
         return Check(FAIL, "answer", reply.why)
+    who = "it answers without a token" if credential.kind == "public" else f"the token {credential.name} works"
+    if reply.kind == "missing":
+        return Check(WARN, "answer", f"{who}, but what was asked for is not to be had: {reply.why or 'it is not there'}")
+    if isinstance(reply.rows, Page) and reply.rows.accounts and not reply.rows.posts:
+        return Check(OK, "answer", f"{who}, and shows profiles")
+    if meant.platform.name == "web":
+        return Check(OK, "answer", f"{who}: its robots.txt was asked for")
     posts = len(reply.rows.posts) if isinstance(reply.rows, Page) else 0
     if not posts:
-        return Check(WARN, "answer", f"the token {credential.name} works, but no post was found to look at its fields")
+        return Check(WARN, "answer", f"{who}, but no post was found to look at its fields")
     cost = f"; it cost at most {dollars(reply.cost)}" if meant.billed else ""
-    return Check(OK, "answer", f"the token {credential.name} works, all fields arrived in {posts} posts{cost}")
+    return Check(OK, "answer", f"{who}, all fields arrived in {posts} post{'' if posts == 1 else 's'}{cost}")
 
 
 def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[Check]:
@@ -222,10 +229,10 @@ def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) 
     if told is None:
         yield Check(WARN, "limits", f"no rate-limit headers came: {ours} are kept, as in the table")
     elif told.most < rule.k:
-        text = f"the server allows {told.most:,} searches, not {ours}: runs will keep to it; set k under [limits]"
+        text = f"the server allows {told.most:,} such requests, not {ours}: runs will keep to it; set k under [limits]"
         yield Check(WARN, "limits", text)
     else:
-        text = f"the server allows {told.most:,} searches in a window, {told.left:,} are left; we ask at most {ours}"
+        text = f"the server allows {told.most:,} such requests in a window, {told.left:,} left; we ask at most {ours}"
         yield Check(OK, "limits", text)
     for limit in reply.limits:
         if limit.daily:
