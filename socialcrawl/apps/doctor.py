@@ -209,7 +209,7 @@ def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
         return Check(FAIL, "answer", reply.why)
     who = "it answers without a token" if credential.kind == "public" else f"the token {credential.name} works"
     if reply.kind == "missing":
-        return Check(WARN, "answer", f"{who}, but what was asked for is not to be had: {reply.why or 'it is not there'}")
+        return Check(WARN, "answer", f"{who}, but what was asked for is not there: {reply.why or 'gone'}")
     if isinstance(reply.rows, Page) and reply.rows.accounts and not reply.rows.posts:
         return Check(OK, "answer", f"{who}, and shows profiles")
     if meant.platform.name == "web":
