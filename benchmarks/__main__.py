@@ -5,7 +5,10 @@ from importlib import import_module
 
 from benchmarks.figure import keep
 
-NAMES = ("demo", "page", "ingest", "limiter", "topical", "generate", "start", "simulate", "restart", "idle", "mock")
+NAMES = (
+    *("demo", "page", "ingest", "limiter", "topical", "generate", "start", "simulate", "restart", "idle"),
+    *("mock", "busy"),
+)
 
 
 def main() -> None:
