@@ -57,6 +57,24 @@ def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path):
         command("retain", "90d", "--db", tmp_path / "none.db")
 
 
+def test_the_platform_is_that_of_the_database_where_it_has_one(tmp_path):
+    with a_place("sqlite") as place:
+        store, _ = crawled(place)
+        with store.connection.begin():
+            store.connection.exec_driver_sql("update account set platform = 'bluesky'")
+            store.connection.exec_driver_sql("update campaign set platform = 'bluesky'")
+        close(store)
+        assert "1  accounts emptied" in command("forget", "--db", place, "--user", "1003", "--dry-run").stdout
+        with pytest.raises(SettingsError, match="nothing of 'x': there is bluesky"):
+            command("forget", "--db", place, "--user", "1003", "--platform", "x")
+        store = stored(place)
+        with store.connection.begin():
+            store.connection.exec_driver_sql("update campaign set platform = 'web' where id = 1")
+        close(store)
+        with pytest.raises(SettingsError, match="bluesky and web: say whose with --platform"):
+            command("forget", "--db", place, "--user", "1003")
+
+
 def test_what_became_too_old_goes_when_somebody_says_so(monkeypatch):
     monkeypatch.setattr("socialcrawl.apps.erasing.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     app = typer.Typer()

@@ -265,7 +265,7 @@ def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database)
             run("insert into account (node, platform, platform_id, username, handle, first_seen_at) "
                 f"values ({node}, 'x', {known}, '{handle}', '{handle}', '2020')")  # fmt: skip
         run("insert into post (id, author, text, metrics_at, fetched_at) values ('p', 3, 'hi @bob', '2020', '2020')")
-        run("insert into mention values ('p', 0, 'mention')")
+        run("insert into mention (post, node, kind) values ('p', 0, 'mention')")
         barring = Barring(connection, "x")
         row = PostRow("1", "6", None, "with @bob, @old_bob, @Ann", *[None] * 14)
         mentions = [Mention(0, Who("5", name), "mention") for name in ("Bob", "old_bob", "wrote")]

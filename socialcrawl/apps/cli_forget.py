@@ -20,7 +20,9 @@ def forget(
         Path | None, typer.Option(help="Lines user:ID, post:ID or @name; or the result of a compliance job of X.")
     ] = None,
     compliance: Annotated[str | None, typer.Option(help="What the ids of that result are: users or posts.")] = None,
-    platform: Annotated[str, typer.Option(help="The platform of the ids and names.")] = "x",
+    platform: Annotated[
+        str | None, typer.Option(help="The platform of the ids and names, where the database has several.")
+    ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: AsJson = False,

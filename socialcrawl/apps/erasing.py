@@ -17,6 +17,7 @@ from socialcrawl.store.database import opened
 from socialcrawl.store.erasure import forgetting, quiet
 from socialcrawl.store.erasure.forgetting import Report
 from socialcrawl.store.erasure.orders import Order
+from socialcrawl.store.summary import platform_meant
 
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}
@@ -61,7 +62,7 @@ def days(text: str) -> float:
     return int(written[1]) * UNITS[written[2]] * DAY
 
 
-def forget(where: Where, order: Order, platform: str, manner: Manner) -> None:
+def forget(where: Where, order: Order, platform: str | None, manner: Manner) -> None:
     """Carry out an order on a database, after it was agreed to.
 
     Raises:
@@ -70,7 +71,9 @@ def forget(where: Where, order: Order, platform: str, manner: Manner) -> None:
     """
     now = iso(SystemClock().now())
     passed = f", {order.passed} lines of the file ask for nothing" if order.passed else ""
-    _work(where, partial(forgetting.forget, order=order, now=now, platform=platform), manner, passed)
+    with opened(where, create=False) as connection:
+        meant = platform_meant(connection, platform)
+    _work(where, partial(forgetting.forget, order=order, now=now, platform=meant), manner, passed)
 
 
 def retain(where: Where, kept: float, manner: Manner) -> None:

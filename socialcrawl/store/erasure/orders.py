@@ -35,10 +35,10 @@ class Order:
     passed: int = 0
 
     def user(self, given: str) -> None:
-        """Add a user: `@name`, a name, or digits, which are an id (a name of digits is written with its @)."""
+        """Add a user: `@name`, a name, or an id: digits (a name of digits is written with its @), a DID, an address."""
         text = given.strip()
         name = text.removeprefix("@")
-        if text.isdecimal() or text.startswith("did:"):
+        if text.isdecimal() or text.startswith(("did:", "http://", "https://")):
             self.users[text] = WHY
         elif NAME.fullmatch(name):
             self.names[name.lower()] = WHY

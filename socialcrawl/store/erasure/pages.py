@@ -60,7 +60,7 @@ def without(page: Page, gone: Barred) -> Page:
         posts=[_post(page.posts[i], gone, cited=i in cited) for i in kept],
         hits=[page.hits[i] for i in kept],
         mentions=[m._replace(post=places[m.post]) for m in page.mentions if m.post in places and not gone.who(m.who)],
-        follows=[who for who in page.follows if not gone.who(who)],
+        follows=tuple(who for who in page.follows if not gone.who(who)),
         accounts=[_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
         answered=[who for who in page.answered if not gone.who(who)],
         missing=[
