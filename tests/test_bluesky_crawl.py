@@ -166,7 +166,7 @@ def test_a_closed_search_leaves_the_seeds_that_are_named_and_says_what_to_do(sky
     assert asked[:2] == [(SEARCH, "missing"), (ACTORS, "ok")]
     assert "sign in with an app password" in next(iter(store.ledger()))[1].why
     store, reason = crawled(sky, queries=["glacier"], names=())
-    assert (reason.kind, "protected" in reason.why) == ("failed", True)
+    assert (reason.kind, "name seeds (usernames, lists, file), or sign in" in reason.why) == ("failed", True)
 
 
 def test_a_closed_search_still_finds_accounts_by_their_names(sky):

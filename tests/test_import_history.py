@@ -104,7 +104,7 @@ def test_the_outcomes_are_those_that_the_live_source_makes_of_the_same_pages(tmp
             own = [line for line in flat(posts) if line["author_id"] == who.id]
             page = posts_page({"data": own}, TWEET, Topic([WORD]).hits, author=who.id)
             reading = Reading(Pick(outcome.n, node, "expand"))
-            reading.take(Reply("ok", NOW, live._keep(page, "2023-01-01T00:00:00.000000Z")))
+            reading.take(Reply("ok", NOW, live._keep(page, "2023-01-01T00:00:00.000000Z", frozenset())))
             asked = reading.outcome()
             ids = [live.accounts([Node(t)])[Node(t)].id for t in asked.targets.tolist()]
             assert ids == [store.accounts([Node(t)])[Node(t)].id for t in outcome.targets.tolist()]

@@ -67,33 +67,10 @@ def mock(
     with_stdin: WithStdin = False,
 ) -> None:
     """Serve a file of posts as X, Bluesky and Mastodon at once, with real windows and an own count, until stopped."""
+    given = dict(locals())
     if posts is None and export is None and pages is None:
         raise typer.BadParameter("name what to show: --posts FILE, --pages FILE, or --export FOLDER")
-    from socialcrawl.apps.rules import limits, rules, served  # noqa: PLC0415
+    from socialcrawl.apps.rules import meant  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
-    from socialcrawl.mock.settings import MockSettings  # noqa: PLC0415
-    from socialcrawl.words import instant, seconds  # noqa: PLC0415
 
-    settings = MockSettings(
-        posts=posts,
-        export=export,
-        pages=pages,
-        host=host,
-        port=port,
-        scenario=scenario,
-        platforms=served(platform, posts=posts, export=export),
-        window=seconds(window),
-        limit=limit,
-        **{"user_limit": user_limit, "rules": rules(rule or []), **limits(platform_limit or [])},
-        skew=skew,
-        latency=0.0 if latency is None else seconds(latency),
-        cap=cap,
-        credits=credit,
-        missing=missing,
-        noindex=noindex,
-        closed_search=closed_search,
-        report=report,
-        now=None if now is None else instant(now),
-        allow_remote=allow_remote,
-    )
-    serve(settings, with_stdin=with_stdin)
+    serve(meant(given), with_stdin=with_stdin)

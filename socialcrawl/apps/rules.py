@@ -1,13 +1,13 @@
 """What people say of the mock: its rules, ENDPOINT K/PERIOD [KIND] [HEADERS], its platforms and their limits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.settings import PLATFORMS
+from socialcrawl.mock.settings import PLATFORMS, MockSettings
 from socialcrawl.mock.windows import KINDS, Rule
-from socialcrawl.words import seconds
+from socialcrawl.words import instant, seconds
 
 LIMITS = {"bluesky": "bluesky_limit", "mastodon": "mastodon_limit", "paged": "paged_limit", "web": "site_limit"}
 FORM = '"/2/users/:id/tweets 25/24h fixed x-app-limit-24hour"'
@@ -30,6 +30,28 @@ def rules(texts: Sequence[str]) -> dict[str, list[Rule]]:
             raise SettingsError(f"--rule {text!r} is no rule: write for example {FORM}.")
         found.setdefault(endpoint, []).append(Rule(int(k), seconds(period), kind, words[0] if words else None))
     return found
+
+
+def meant(given: Mapping[str, Any]) -> MockSettings:
+    """The settings of a mock, as the options of the command `mock` give them, by their names.
+
+    Raises:
+        SettingsError: a rule, a limit or a length is written wrongly.
+        MockError: a number is out of range, or there is no such platform.
+    """
+    now, latency = given["now"], given["latency"]
+    plain = ("posts", "export", "pages", "host", "port", "limit", "user_limit", "scenario", "skew", "cap", "missing")
+    also = ("noindex", "closed_search", "report", "allow_remote")
+    return MockSettings(
+        **{name: given[name] for name in (*plain, *also)},
+        **limits(given["platform_limit"] or []),
+        platforms=served(given["platform"], posts=given["posts"], export=given["export"]),
+        window=seconds(given["window"]),
+        rules=rules(given["rule"] or []),
+        latency=0.0 if latency is None else seconds(latency),
+        credits=given["credit"],
+        now=None if now is None else instant(now),
+    )
 
 
 def limits(texts: Sequence[str]) -> dict[str, Any]:

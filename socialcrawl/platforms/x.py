@@ -1,5 +1,6 @@
 """X as a platform."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from socialcrawl.sources.x.vocabulary import vocabulary
 if TYPE_CHECKING:
     from socialcrawl.sources.x.wire import XWire
 
+PATTERN = re.compile(r"@?[A-Za-z0-9_*]+")
 ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
 
 
@@ -53,6 +55,15 @@ class X:
 
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`."""
+        for name in (*settings.accounts.exclude, *settings.accounts.include):
+            if not PATTERN.fullmatch(name.strip()):
+                raise SettingsError(
+                    f"{name!r} under [accounts] is no username of X (letters, digits and _), nor a pattern with *."
+                )
+        if settings.seeds.lists:
+            raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")
+        if settings.source.identifier:
+            raise SettingsError("[source] identifier is for signing in to Bluesky: on X a token says who asks.")
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""

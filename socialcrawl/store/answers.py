@@ -40,11 +40,11 @@ def answer(
         same: accounts that turned out to be another one.
         pairs: the mentioned.
         links: what makes a link.
-        again: the places of posts that were read before: they count no more.
+        again: the places of posts that were read before: their occurrences count no more.
     """
     targets = weighed(counted(pairs, page.hits, links, again))
     return Answer(
-        posts=len(page.posts) - len(again),
+        posts=len(page.posts),
         hits=sum(hits for place, hits in enumerate(page.hits) if place not in again) if again else sum(page.hits),
         targets=list(targets),
         target_hits=list(targets.values()),

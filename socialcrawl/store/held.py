@@ -116,7 +116,7 @@ class Held:
         targets = answers.weighed((node, many) for (_, node), many in linked.items())
         about = {node: str(who[node].id) for node in found}
         followed = tuple(dict.fromkeys(numbers[who[node]] for node in follows))
-        return Answer(len(ids) - len(again), sum(hits), list(targets), list(targets.values()), about, missing, followed)
+        return Answer(len(ids), sum(hits), list(targets), list(targets.values()), about, missing, followed)
 
     def _users(self, asked: Request, since: str, now: float) -> Reply | None:
         """Those of the users whose profiles are young enough; the others have to be asked for."""

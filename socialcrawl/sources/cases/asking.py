@@ -61,11 +61,11 @@ def answered(grant: Grant, own: Sequence[Own], links: Mapping[str, int], cursor:
     """The reply of a node that holds the texts `own` and points to the keys of `links`, with their counts."""
     key = grant.request.params["key"]
     posts = [_post(name, key, text) for name, text, _ in own]
-    posts += [_post(f"{key} -> {target}", key, "") for target in links]
+    page = grant.request.params.get("cursor")  # a target may be pointed to from several pages
+    posts += [_post(f"{key} -> {target}" + (f" ({page})" if page else ""), key, "") for target in links]
     hits = [*(count for _, _, count in own), *links.values()]
     mentions = [Mention(place, Who(target, None), "mention") for place, target in enumerate(links, len(own))]
-    page = Page(posts, hits, mentions, answered=[Who(key, None)])
-    return Reply("ok", grant.at, page, cursor)
+    return Reply("ok", grant.at, Page(posts, hits, mentions, answered=[Who(key, None)]), cursor)
 
 
 def absent(grant: Grant) -> Reply:

@@ -160,7 +160,7 @@ def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: H
     again = stale(mine.first, came.ids, row.part)
     here = [0 if place in again else counts.get(key, 0) for place, key in enumerate(came.ids)]
     kept = [key not in gone.posts for key in came.ids]
-    mine.posts += sum(stays and place not in again for place, stays in enumerate(kept))
+    mine.posts += sum(kept)
     mine.lost += len(kept) - sum(kept)
     mine.hits += sum(count for count, stays in zip(here, kept, strict=True) if stays)
     for place, node, many in linking.counts(came.ids, came.pairs, here):
