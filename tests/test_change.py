@@ -167,7 +167,7 @@ def part_of(part, n=0):
     return timeline(n, part, str(n))
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=16, suppress_health_check=[HealthCheck.too_slow])
 @given(timelines(), st.booleans(), st.sampled_from(["sqlite"] * 7 + ["postgres"]))
 def test_whatever_pages_came_the_new_topic_makes_of_them_what_it_would_have_made_at_once(made, last, kind):
     with a_database(kind) as mine, a_database("sqlite") as other:
@@ -428,7 +428,7 @@ def test_fewer_authors_than_were_taken_before_take_no_names_out_of_line():
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_the_number_of_authors_counts_anew_with_each_topic(data):
     """The referee keeps a count for each topic."""
     topics = sorted(data.draw(st.sets(st.integers(1, 8), max_size=3)))

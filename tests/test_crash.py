@@ -82,8 +82,7 @@ def lost(path):
     return count
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize(("size", "after"), [(1, True), (4, False)], ids=["1-after", "4-before"])
 def test_a_crawl_killed_at_any_durable_change_goes_on_to_the_same_end(database, size, after):
     calls = Wire(Clock())
     with a_place(database) as undisturbed:

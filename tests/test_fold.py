@@ -133,7 +133,7 @@ def chunks_of(picks, few=0):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(events(), st.sampled_from([3, 10, 1000]))
 def test_a_history_folded_at_once_is_the_one_absorbed_pick_by_pick(name, made, chunk):
     history = history_of(made)
@@ -151,7 +151,7 @@ COMPANY = (("bfs", "nh-n-max"), ("lnh-sum",), ("hybrid-max", "nh-ne-sum", "lnh-w
 
 
 @pytest.mark.parametrize("name", ["bfs", "nh-ne-sum", "hybrid-sum", "opic"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(events(), st.sampled_from([3, 10, 1000]), st.sampled_from(COMPANY), st.integers(0, 5))
 def test_those_who_look_on_learn_at_once_what_they_learn_pick_by_pick(name, made, chunk, shadows, forgotten):
     history = without_features(history_of(made), forgotten)
@@ -236,7 +236,7 @@ def test_a_link_to_itself_under_another_name_is_not_yet_there_when_it_is_learned
     assert [part / SCALE for part in lived.estimator.moments.first[:3]] == pytest.approx(wanted)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(events(most=30), st.sampled_from(["hybrid-sum", "nh-ne-sum", "opic"]), st.sampled_from([2, 7, 1000]))
 def test_a_database_and_the_memory_fold_to_the_same_state(made, name, chunk):
     history = history_of(made)
@@ -252,7 +252,7 @@ def test_a_database_and_the_memory_fold_to_the_same_state(made, name, chunk):
             assert state(folded) == state(lived), kind
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(events(most=25), st.sampled_from([1, 4, 1000]))
 def test_columns_of_a_database_are_its_batches(made, chunk):
     history = history_of(made)
@@ -277,7 +277,7 @@ def test_columns_of_a_database_are_its_batches(made, chunk):
 SMALL = st.floats(0.0, 1e6, allow_subnormal=False)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=70)
 @given(
     st.lists(
         st.tuples(
@@ -382,7 +382,7 @@ def test_what_has_to_be_looked_at_by_itself_is_not_added_at_once_and_leaves_no_t
     assert (graph.nodes().tolist(), graph.left, graph.fetched().tolist()) == ([0, 7, 8], 2, [0])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.booleans()), min_size=40, max_size=90))
 def test_nodes_that_fail_for_a_while_rest_and_wake_inside_a_stretch(made):
     whys = (None, "temporary", "temporary")

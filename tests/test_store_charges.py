@@ -54,7 +54,7 @@ AROUND_MIDNIGHT = st.one_of(st.floats(-5.0, 5.0), st.floats(-2000.0, 2000.0), st
 DELAY = st.one_of(st.just(0.0), st.floats(0.0, 3.0), st.floats(0.0, 90.0))
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 @given(AROUND_MIDNIGHT, DELAY, DELAY, DELAY, st.floats(-1e6, 1e6))
 def test_a_day_that_is_named_is_the_one_on_which_the_server_served(offset, there, work, back, skew):
     served = MIDNIGHT + offset  # the server bills at some moment of its work, by its own clock
@@ -67,7 +67,7 @@ def test_a_day_that_is_named_is_the_one_on_which_the_server_served(offset, there
         assert found is not None or far <= there + work + back + 2.001, "sure enough, and yet not named"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(AROUND_MIDNIGHT, DELAY, st.floats(-899.0, 899.0))
 def test_without_the_servers_clock_ours_may_be_wrong_by_a_quarter_of_an_hour(offset, took, skew):
     served = MIDNIGHT + offset
@@ -96,7 +96,7 @@ READS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(READS)
 def test_both_stores_bill_as_a_referee_with_a_set_does(database, reads):
     with a_store("memory", TARIFF) as memory, a_store(database, TARIFF) as sql:
