@@ -11,6 +11,7 @@ from crawling import TOKEN, TOKEN_ENV, posts_file, rows
 from postgres import a_server_database, ask
 from weeks import BEGIN, TOPICS, WINDOW, K, Virtual, Week, a_mock, campaign_text, in_windows
 
+from socialcrawl.build import build
 from socialcrawl.daemon import folder as folders
 from socialcrawl.daemon.books import Books
 from socialcrawl.daemon.folder import Folder
@@ -179,6 +180,22 @@ def test_a_file_that_was_never_understood_is_told_and_the_others_run(world):
     world.live(0.5)
     assert world.states("never") == [BROKEN]
     assert world.asked() > 0
+
+
+def test_an_error_of_ours_in_one_campaign_ends_no_other(world, monkeypatch):
+    world.write("good")
+    world.write("bad")
+
+    def built(settings, *given, **more):
+        if settings.name == "bad":
+            raise TypeError("nobody thought of this")
+        return build(settings, *given, **more)
+
+    monkeypatch.setattr("socialcrawl.daemon.runner.build", built)
+    world.live(1)
+    assert world.states("bad")[0] == "broken"
+    assert world.why("bad", "broken")[0] == "an error of socialcrawl itself, see the log"
+    assert world.asked() > 10
 
 
 def test_a_second_file_of_the_same_campaign_is_refused(world):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import unquote
 
+import httpx
 import pyarrow as pa
 import pytest
 from crawling import TOKEN_ENV, crawl
@@ -410,6 +411,25 @@ def test_a_post_on_two_pages_counts_once(on, town, tmp_path):
     assert graph_in(on, tmp_path / "a.db") == reached(referee(), SEEDS)
     read = sql(tmp_path / "a.db", "select sum(posts), (select count(*) from post) from outcome")[0]
     assert read[0] > read[1] == sum(row["author"].lower() in reached(referee(), SEEDS) for row in told())
+
+
+@EVERY
+@pytest.mark.parametrize("hours", [0, 24])
+def test_a_cursor_that_grew_old_while_nobody_asked_costs_no_post(on, hours, town, tmp_path):
+    with serving(town, platforms=(on.name,)) as mock:
+        most = {"x": 3, "bluesky": 3, "mastodon": 4}[on.name]
+        crawl(file_of(on, mock.url, tmp_path / "a.db", source={"reuse_hours": hours}, budget={"max_requests": most}))
+        assert sql(tmp_path / "a.db", "select count(*) from request where cursor is not null and part = 1") == [(1,)]
+        old = {"fault": [{"kind": "expire", "requests": 1}]}
+        httpx.post(f"{mock.url}/_mock/faults", json=old).raise_for_status()
+        others = {"usernames": [on.called(name) for name in ("dan3", "eve1", "ann2")]}
+        crawl(file_of(on, mock.url, tmp_path / "other.db", seeds=others, budget={"max_requests": 3}))  # it grows older
+        file = file_of(on, mock.url, tmp_path / "a.db", source={"reuse_hours": hours}, crawl={"refresh_rate": 1})
+        reason, _ = crawl(file)
+    refused = sql(tmp_path / "a.db", "select count(*) from request where kind = 'invalid'")[0][0]
+    assert refused == (0 if on.name == "mastodon" else 1), "its cursors are ids, which never grow old"
+    assert "every account in reach was asked" in reason.why
+    assert graph_in(on, tmp_path / "a.db") == reached(referee(), SEEDS)
 
 
 LATER = """

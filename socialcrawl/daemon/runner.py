@@ -114,6 +114,8 @@ class Runner:
                     campaign.planner.fold(campaign.store.ledger(), now)
             except SocialcrawlError as error:
                 self._settle(self._trouble(error))
+            except Exception:  # noqa: BLE001 - an error of ours in one campaign ends no other; its run tells of it
+                self._settle(self._trouble(None))
 
     def work(self) -> None:
         """One run, from which it comes back with `due` set."""

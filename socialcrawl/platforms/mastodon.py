@@ -65,6 +65,11 @@ class Mastodon:
             raise SettingsError("[source] tokens are X's: on Mastodon name one variable, token_env.")
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on Mastodon name usernames.")
+        if source.identifier:
+            raise SettingsError(
+                "[source] identifier is for signing in to Bluesky: on Mastodon token_env alone names a token of your "
+                "instance. Nothing was sent."
+            )
         if not source.contact and not is_loopback(base):
             raise SettingsError(
                 "Whoever runs an instance has to be able to reach you: set contact under [source], an address such as "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import ANY
@@ -42,6 +43,10 @@ class Web:
         """See `Platform.names`: addresses, in the one form that they have."""
         found = []
         for name in given:
+            if "@" in urlsplit(name).netloc:
+                raise SettingsError(
+                    "A page under [seeds] is named with a user or a password, which would be stored: remove it."
+                )
             url = normalised(name)
             if url is None:
                 raise SettingsError(
@@ -57,8 +62,10 @@ class Web:
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`: who is asked has to know whom to write to."""
         source = settings.source
-        if source.token_env or source.tokens:
-            raise SettingsError("Pages of the web are asked for without a token: remove token_env and tokens.")
+        if source.token_env or source.tokens or source.identifier:
+            raise SettingsError("Pages of the web are asked for without a token: remove token_env, tokens, identifier.")
+        if settings.seeds.search and "search" in settings.seeds.model_fields_set:
+            raise SettingsError("The web has no search: set search = false under [seeds], and name pages as usernames.")
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on the web name pages as usernames.")
         if set(settings.crawl.links) != {"mentions"}:

@@ -96,6 +96,25 @@ class SourceSection(Section):
             raise ValueError(f"the platform {name!r} is not known; known are: {', '.join(PLATFORMS)}")
         return name
 
+    @field_validator("contact")
+    @classmethod
+    def _reachable(cls, text: str | None) -> str | None:
+        if text and not (text.isascii() and text.isprintable() and re.search(r"[^\s@]+@[^\s@]+|[a-z]+:\S", text)):
+            raise ValueError(
+                'write an address in plain letters (ASCII): "mailto:me@example.org", or a page about your project'
+            )
+        return text
+
+    @field_validator("hosts")
+    @classmethod
+    def _hosts(cls, names: list[str]) -> list[str]:
+        for name in names:
+            if not name.strip() or re.search(r"[/@\s]|:(?!\d+$)", name):
+                raise ValueError(
+                    f'{name!r} is no host: write its name alone, as "example.org", or a pattern, "*.example.org"'
+                )
+        return names
+
     @property
     def variable(self) -> str | None:
         """The environment variable that holds the token of a campaign that has one; None: it asks without."""

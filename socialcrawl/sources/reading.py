@@ -21,11 +21,24 @@ class Reading:
         self.targets: dict[int, int] = {}  # node -> occurrences, in order of first appearance
         self.found: dict[int, None] = {}
         self.missing: str | None = None
+        self._anew = False
+
+    def expired(self, reply: Reply, cursor: str | None) -> bool:
+        """Whether the cursor that was asked with is refused, and the list is to be read from its start: once.
+
+        Posts of pages that come again count once: the store knows which the pick has read.
+        """
+        if reply.kind != "invalid" or cursor is None or self._anew:
+            return False
+        self._anew = True
+        return True
 
     def take(self, reply: Reply) -> bool:
         """Add a page; False if there is nothing more to ask."""
         self.at = reply.at
         answer = reply.answer
+        if reply.kind == "invalid" and self.posts:
+            return False  # a later page that cannot be had at all: what was read stays
         if reply.kind in PUT_OFF:
             self.missing = "temporary"
             return False

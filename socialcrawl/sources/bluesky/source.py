@@ -118,9 +118,14 @@ class BlueskySource:
         """The kind of the last reply, after asking for `pages` pages at most."""
         size = self.policy.endpoint(endpoint).page
         cursor, kind = None, ""
-        for part in range(first, first + pages):
+        left, part = pages, first - 1
+        while left:
+            left, part = left - 1, part + 1
             params = {**asked, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
             reply = yield Request((reading.pick.n, part), endpoint, params, size, self.policy.most(endpoint, size))
+            if reading.expired(reply, cursor):
+                cursor, left = None, pages
+                continue
             cursor, kind = reply.cursor, reply.kind
             if not reading.take(reply) or cursor is None:
                 break

@@ -111,10 +111,15 @@ class XSource:
         size = self.policy.endpoint(endpoint).page
         users = self.policy.price("user", size) if "expansions" in asked else 0
         cursor: str | None = None
-        for page in range(1, pages + 1):
+        left, part = pages, 0
+        while left:
+            left, part = left - 1, part + 1
             params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
             most = self.policy.most(endpoint, size) + users
-            reply = yield Request((reading.pick.n, page), endpoint, params, size, most)
+            reply = yield Request((reading.pick.n, part), endpoint, params, size, most)
+            if reading.expired(reply, cursor):
+                cursor, left = None, pages
+                continue
             cursor = reply.cursor
             if not reading.take(reply) or cursor is None:
                 return
