@@ -151,7 +151,15 @@ def known_as(settings: Settings) -> str:
 def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
     settings, platform = meant.settings, meant.platform
     look_up, known = not platform.expanded(settings), not platform.look_up
-    return Seeds(along.queries, names, settings.seeds.most, look_up=look_up, topics=along.topics, known=known)
+    return Seeds(
+        along.queries,
+        names,
+        settings.seeds.most,
+        look_up=look_up,
+        topics=along.topics,
+        known=known,
+        advice=platform.advice,
+    )
 
 
 def _source(meant: Plan, queries: list[str], now: float) -> Source:

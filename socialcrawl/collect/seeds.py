@@ -22,6 +22,7 @@ class Seeds:
             brings their profiles.
         topics: the first pick.n under each new topic, in order.
         known: whether names are all that is needed of an account, so that they are not looked up.
+        advice: what a person can do where the searches find nobody.
     """
 
     def __init__(
@@ -33,8 +34,9 @@ class Seeds:
         look_up: bool = True,
         topics: Iterable[int] = (),
         known: bool = False,
+        advice: str = "use other keywords, or name seeds (usernames = [...])",
     ) -> None:
-        self.look_up = look_up
+        self.look_up, self.advice = look_up, advice
         self.topics = list(topics)
         self.queries = list(queries)
         self.unresolved = [] if known else list(dict.fromkeys(names))
@@ -136,10 +138,7 @@ class Seeds:
                 f"none of the {len(self.missing)} seeds and searches can be read ({reasons}): "
                 "check the usernames, or let the keywords find seeds (search = true)"
             )
-        return (
-            "the search found no posts, so there is no account to start from: "
-            "use other keywords, or name seeds (usernames = [...])"
-        )
+        return f"the search found no posts, so there is no account to start from: {self.advice}"
 
     def _resolved(self, asked: Node, node: Node) -> None:
         """Take out of the line who was looked up as `asked` and is `node`.

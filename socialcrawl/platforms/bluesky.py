@@ -11,14 +11,14 @@ from socialcrawl.platforms.platform import PUBLIC, Keys, Terms, Variables
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
-from socialcrawl.sources.bluesky.naming import DID, HANDLE
+from socialcrawl.sources.bluesky.naming import is_did, is_handle, on_page
 from socialcrawl.sources.bluesky.source import FEED, FOLLOWS, LIST, LOOK_UP, PROFILES, SEARCH, BlueskySource
 
 if TYPE_CHECKING:
     from socialcrawl.sources.bluesky.wire import BlueskyWire
 
 ONLY = "main"
-LISTED = re.compile(r"at://\S+/app\.bsky\.graph\.list/\S+")
+LISTED = re.compile(r"at://([^/\s]+)/app\.bsky\.graph\.list/([^/\s]+)")
 
 
 class Bluesky:
@@ -29,6 +29,7 @@ class Bluesky:
     roles = Roles(search=SEARCH, by_name=PROFILES, by_id=PROFILES, timeline=FEED, following=FOLLOWS, together=LOOK_UP)
     searches = True
     look_up = True
+    advice = "use other keywords, or name seeds (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: posts name their authors by id and handle."""
@@ -40,20 +41,13 @@ class Bluesky:
         return [(Credential(ONLY, "user"), variable) if variable else (Credential(PUBLIC, PUBLIC), None)]
 
     def names(self, given: Sequence[str]) -> list[str]:
-        """See `Platform.names`: handles, in lower case, and DIDs."""
-        names = [name.strip().removeprefix("@") for name in given]
-        for name in names:
-            if not (HANDLE.fullmatch(name) or DID.fullmatch(name)):
-                raise SettingsError(
-                    f"{name!r} is no account of Bluesky: write its handle, such as alice.bsky.social, or its DID "
-                    "(under [seeds])."
-                )
-        return [name if name.startswith("did:") else name.lower() for name in names]
+        """See `Platform.names`: handles, in lower case, and DIDs; also as the addresses of their pages."""
+        return [_name(one) for one in given]
 
     def queries(self, settings: Settings, topic: Topic) -> list[str]:
         """See `Platform.queries`: one for each keyword, as there is no OR; then the lists."""
         words = dict.fromkeys(filter(None, map(_term, topic.keywords))) if settings.seeds.search else ()
-        return [*words, *(f"{LIST}{address}" for address in settings.seeds.lists)]
+        return [*words, *dict.fromkeys(f"{LIST}{_list(address)}" for address in settings.seeds.lists)]
 
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`."""
@@ -64,10 +58,7 @@ class Bluesky:
             )
         _no_tokens(settings, self.title)
         for address in settings.seeds.lists:
-            if not LISTED.fullmatch(address):
-                raise SettingsError(
-                    f"{address!r} is no list of Bluesky: write at://DID/app.bsky.graph.list/KEY (under [seeds] lists)."
-                )
+            _list(address)
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""
@@ -118,6 +109,35 @@ class Bluesky:
             return Request((-1, 0), PROFILES, {"ids" if names[0].startswith("did:") else "usernames": names[0]}, 1)
         query = next((query for query in queries if not query.startswith(LIST)), "") or "hello"
         return Request((-1, 0), SEARCH, {"query": query, "limit": "1"}, 1)
+
+
+def _name(given: str) -> str:
+    page = on_page(given.strip())
+    if page is not None and page[1] is not None:
+        raise SettingsError(f"{given!r} is a list of Bluesky, no account: write it under [seeds] lists.")
+    name = (given.strip() if page is None else page[0]).removeprefix("@")
+    if is_did(name):
+        return name
+    if is_handle(name):
+        return name.lower()
+    raise SettingsError(
+        f"{given!r} is no account of Bluesky: write its handle, such as alice.bsky.social, its DID, or the address of "
+        "its page, https://bsky.app/profile/alice.bsky.social (under [seeds])."
+    )
+
+
+def _list(given: str) -> str:
+    """The at:// address of a list, of itself or of the list's page; its owner is named by DID or handle."""
+    address = given.strip()
+    found, page = LISTED.fullmatch(address), on_page(address)
+    owner, key = (found[1], found[2]) if found is not None else page or ("", None)
+    owner = owner.removeprefix("@")
+    if key is None or not (is_did(owner) or is_handle(owner)):
+        raise SettingsError(
+            f"{given!r} is no list of Bluesky: write at://DID/app.bsky.graph.list/KEY, or the address of its page, "
+            "https://bsky.app/profile/NAME/lists/KEY (under [seeds] lists)."
+        )
+    return f"at://{owner if is_did(owner) else owner.lower()}/app.bsky.graph.list/{key}"
 
 
 def _term(keyword: str) -> str:

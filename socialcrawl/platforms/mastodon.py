@@ -1,5 +1,6 @@
 """Mastodon as a platform: many instances, seen from one of them."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 ONLY = "main"
 USUAL = "https://mastodon.social"
+PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
 
 
 class Mastodon:
@@ -30,6 +32,10 @@ class Mastodon:
     roles = Roles(search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1)
     searches = True
     look_up = False
+    advice = (
+        "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
+        "token of your instance (token_env), which opens full search"
+    )
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: names are all that is needed."""
@@ -43,8 +49,8 @@ class Mastodon:
         return [(Credential(ONLY, "user", home(settings)), variable), public]
 
     def names(self, given: Sequence[str]) -> list[str]:
-        """See `Platform.names`: name@domain."""
-        names = [naming.full(name, "") for name in given]
+        """See `Platform.names`: name@domain; also as the addresses of their pages."""
+        names = [naming.full(_on_page(name) or name, "") for name in given]
         for name, told in zip(names, given, strict=True):
             if not naming.legal(name):
                 raise SettingsError(
@@ -122,6 +128,12 @@ class Mastodon:
             return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
         word = "".join(letter for letter in next(iter(queries), "mastodon") if letter.isalnum())
         return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "1"}, 1)
+
+
+def _on_page(address: str) -> str | None:
+    """The account that a page of an instance shows, of its address as people copy it; None for other addresses."""
+    found = PAGE.fullmatch(address.strip())
+    return found and (found[2] if "@" in found[2] else f"{found[2]}@{found[1]}")
 
 
 def home(settings: Settings) -> str:

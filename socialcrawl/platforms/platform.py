@@ -68,6 +68,8 @@ class Platform(Protocol):
     searches: bool
     look_up: bool
     """Whether named accounts are looked up before they are asked."""
+    advice: str
+    """What a person can do where the searches find nobody."""
 
     def expanded(self, settings: Settings) -> bool:
         """Whether searches bring all that is needed of the authors; else they are looked up."""

@@ -30,6 +30,7 @@ class Web:
     roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1)
     searches = False
     look_up = False
+    advice = "name pages (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: an address is all that is needed."""

@@ -30,6 +30,7 @@ class X:
     roles = Roles(search=SEARCH, by_name=BY_NAME, by_id=BY_ID, timeline=TIMELINE, following=FOLLOWING, together=LOOK_UP)
     searches = True
     look_up = True
+    advice = "use other keywords, or name seeds (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: the newer vocabulary names authors by an expansion."""
