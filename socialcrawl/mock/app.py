@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from socialcrawl.mock.admin import Admin
+from socialcrawl.mock.called import Called
 from socialcrawl.mock.faults import Fault, FaultHook
 from socialcrawl.mock.platform import Entry, Platform
 from socialcrawl.mock.routes import Routes
@@ -54,7 +55,7 @@ class Mock:
         self._settings, self._fault = settings, fault
         self._platforms = {platform.name: platform for platform in (*platforms(world, settings), *more)}
         self._stage = Stage(world, settings, self._platforms, time)
-        self._admin = Admin(self.report, self._stage)
+        self._admin = Admin(self.report, self._stage, Called(world, settings, self._platforms))
         self._started = self._stage.clock()
         self._routes: Routes[At] = Routes()
         for platform in self._platforms.values():
@@ -87,7 +88,8 @@ class Mock:
         path, method = scope["path"], scope["method"]
         if path.startswith("/_mock/"):
             body = await body_of(receive) if method == "POST" else b""
-            await answer(send, self._admin.answer(method, path, body), self._stage.clock())
+            told = self._admin.answer(method, path, body, query_of(scope["query_string"]))
+            await answer(send, told, self._stage.clock())
             return
         found = self._routes.find(method, path)
         if found is None:

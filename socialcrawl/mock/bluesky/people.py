@@ -1,7 +1,8 @@
 """Accounts: their profiles, the search for them, whom they follow and who follows them.
 
 A file tells of no follows. Here an account follows everybody whom it mentions, in the order of first mention, and is
-followed in the order in which it was first mentioned by each; its one list, by any record key, holds whom it follows.
+followed in the order in which it was first mentioned by each; its one list, of the key `LIST_KEY`, holds whom it
+follows.
 Accounts that are no longer there are in no list, as on Bluesky.
 """
 
@@ -24,6 +25,7 @@ from socialcrawl.mock.service import Asked, Told
 from socialcrawl.mock.world import World
 
 MOST_ACTORS = 25
+LIST_KEY = "3k2222222222a"
 _LIST, _ITEM = "app.bsky.graph.list", "app.bsky.graph.listitem"
 
 
@@ -86,8 +88,8 @@ class People:
         """GET app.bsky.graph.getList."""
         uri = needed(asked, "list")
         actor, _, rest = uri.removeprefix("at://").partition("/")
-        row = self._names.row(actor)
-        if not uri.startswith("at://") or not rest.startswith(f"{_LIST}/") or row is None or not self._shown(row):
+        row = self._names.row(actor) if uri.startswith("at://did:") else None
+        if row is None or rest != f"{_LIST}/{LIST_KEY}" or not self._shown(row):
             raise invalid("List not found")
         rows = [other for other in self._follows(row).tolist() if self._shown(other)]
         page, behind = self._page(asked, rows, f"list {uri}", limit(asked, 50))

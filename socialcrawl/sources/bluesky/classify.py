@@ -91,12 +91,14 @@ def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: 
         return "lost", "the server answered something that is not JSON: is base_url right, and no proxy in between?"
     if signed and error in ENDED:
         return "broken", f"the session has ended ({error}); it is renewed before the next request"
+    # What names no error is not of Bluesky: a page of a network that wants a sign-in of its own, or of a proxy.
     if status == 401 or error in ENDED:
-        return "refused", _refused(detail, signed=signed)
+        return "refused" if error else "broken", _refused(detail, signed=signed)
     if status == 403 and error:
         return "refused", f"Bluesky does not allow this request (403: {detail})"
     if 300 <= status < 400:
-        return "invalid", f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
+        why = f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
+        return "invalid" if error else "broken", why
     if status in (404, 501) and error:
         return "invalid", f"the server does not know this request ({detail}): is base_url that of an AppView or a PDS?"
     if status >= 500 or status == 408 or not error:

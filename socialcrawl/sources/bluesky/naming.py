@@ -7,6 +7,7 @@ whoever writes may point any text at any DID.
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from socialcrawl.model import Who
 
@@ -22,6 +23,9 @@ LONGEST_DID, LONGEST_HANDLE = 2_048, 253  # characters
 DID = re.compile(r"did:[a-z]+:[a-zA-Z0-9._:%-]*[a-zA-Z0-9._-]")
 LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 HANDLE = re.compile(rf"(?:{LABEL}\.)+[a-zA-Z](?:[a-zA-Z0-9-]{{0,61}}[a-zA-Z0-9])?")
+PAGE = re.compile(
+    r"(?:https?://)?(?:www\.)?bsky\.app/profile/([^/?#\s]+)(?:/lists/([^/?#\s]+))?/?(?:[?#]\S*)?", re.IGNORECASE
+)
 NOTHING: Json = {}
 
 
@@ -33,6 +37,12 @@ def is_did(text: str) -> bool:
 def is_handle(text: str) -> bool:
     """Whether a text has the form of a handle: a domain name."""
     return len(text) <= LONGEST_HANDLE and HANDLE.fullmatch(text) is not None
+
+
+def on_page(address: str) -> tuple[str, str | None] | None:
+    """The account that a page of bsky.app shows, and the key of its list if it shows one; None for other addresses."""
+    found = PAGE.fullmatch(address)
+    return None if found is None else (unquote(found[1]), found[2])
 
 
 def who(profile: Json) -> Who:

@@ -43,7 +43,7 @@ class Session:
 
     Args:
         base: where it signs in: `sign_in_at`.
-        identifier: a handle, DID or e-mail address.
+        identifier: a handle, DID or e-mail address; spellings of one share its session.
         password: an app password.
         folder: where tokens are kept, for this user only; made if it is not there.
         now: the clock.
@@ -67,9 +67,9 @@ class Session:
     ) -> None:
         conceal(password)
         self.base, self.now = base.rstrip("/"), now
-        self._who, self._password = identifier, password
+        self._who, self._password = _plain(identifier), password
         self._client: httpx.Client = client(base, timeout, contact)
-        self._file = kept.place(folder, self.base, identifier, password)
+        self._file = kept.place(folder, self.base, self._who, password)
         self._lock = threading.Lock()
         self._tokens: Tokens | None = None
         self._refused = ""  # an access token that the server took no more
@@ -123,7 +123,7 @@ class Session:
         """New tokens for the old; None if the session has ended for good."""
         headers = {"Authorization": f"Bearer {former.refresh}"}
         came = ask(self._client, "POST", former.base + RENEW, self.now, headers=headers)
-        if isinstance(came, Came) and came.status in (400, 401, 403):
+        if isinstance(came, Came) and came.status in (400, 401, 403) and _of_bluesky(came):
             return None
         got = self._judged(came, former.base)
         if isinstance(got, Reply) and former.access != self._refused and former.fresh(self.now(), 0.0):
@@ -140,7 +140,7 @@ class Session:
         if came.status == 429:
             return self._too_many(came)
         bare = Reply("broken", came.at, status=came.status, date=date(came.headers))
-        if came.status in (400, 401, 403, 404):
+        if came.status in (400, 401, 403, 404) and _of_bluesky(came):
             why = _why(came.status, *classify.named(body))
             return self._rest(replace(bare, kind="refused", status=401, why=redacted(why)), inf)
         why = f"signing in: the server is in trouble (HTTP {came.status}): is it Bluesky, and not a proxy in between?"
@@ -166,6 +166,17 @@ class Session:
 def sign_in_at(base: str) -> str:
     """Where an account signs in whose requests go to `base`: there, but for the AppViews, where nobody can."""
     return ENTRYWAY if urlsplit(base).hostname in APPVIEWS else base
+
+
+def _plain(identifier: str) -> str:
+    """The one spelling of an identifier; the ends of some DIDs are in upper and lower case."""
+    bare = identifier.strip().removeprefix("@")
+    return bare if bare.startswith("did:") else bare.lower()
+
+
+def _of_bluesky(came: Came) -> bool:
+    """Whether an answer names an error, as a server of Bluesky does; a proxy in between does not."""
+    return bool(classify.named(decoded(came.body))[0])
 
 
 def _why(status: int, error: str, message: str) -> str:

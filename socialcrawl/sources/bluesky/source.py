@@ -38,7 +38,7 @@ class BlueskySource:
     Args:
         policy: page sizes.
         queries: the texts of the campaign's queries; node -1 is the first, -2 the second. One that is
-            "list:at://did/app.bsky.graph.list/key" stands for the members of that list.
+            "list:at://did/app.bsky.graph.list/key" stands for the members of that list; a handle may stand for the DID.
         pages_per_user: the most pages of a feed.
         search_pages: the most pages of a search or a list.
         follows: the most pages of accounts followed that are asked for besides; 0: none.
@@ -85,8 +85,7 @@ class BlueskySource:
     def _search(self, pick: Pick) -> Talk:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         if query.startswith(LIST):
-            last = yield from self._pages(reading, MEMBERS, {"list": query.removeprefix(LIST)}, pages=self.search_pages)
-            reading.missing = reading.missing or ("unknown" if last == "missing" else None)
+            yield from self._members(reading, query.removeprefix(LIST))
             return {pick.n: reading.authors()}
         asked = {"query": query, "sort": "latest", **self.since, **self.until}
         last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
@@ -94,6 +93,20 @@ class BlueskySource:
             yield from self._pages(reading, ACTORS, {"query": query}, pages=self.search_pages, first=SECOND)
             reading.missing = reading.missing or "protected"  # of no account where some were found
         return {pick.n: reading.authors()}
+
+    def _members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
+        """Read the members of a list; servers know it by its owner's DID, people by the handle."""
+        owner, slash, rest = address.removeprefix("at://").partition("/")
+        if is_handle(owner):
+            reply = yield resolve_request((reading.pick.n, 0), owner)
+            did = next(iter(reply.answer.found.values()), None)
+            if did is None:
+                reading.take(reply)
+                reading.missing = reading.missing or "unknown"
+                return
+            address = f"at://{did}{slash}{rest}"
+        last = yield from self._pages(reading, MEMBERS, {"list": address}, pages=self.search_pages)
+        reading.missing = reading.missing or ("unknown" if last == "missing" else None)
 
     def _user(self, pick: Pick, who: Who) -> Talk:
         reading, known = Reading(pick, self.follow), who.id

@@ -21,7 +21,7 @@ from socialcrawl.sources.x.classify import date
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
-    "file), or sign in with an app password"
+    "lists, file), or sign in with an app password"
 )
 
 
@@ -85,7 +85,9 @@ class BlueskyWire:
         if told is None and came.status == 429:
             told = came.at  # without the server's clock, the reset is read by ours
         kind, why = classify.kind(came.status, body, known, came.at if told is None else told, signed=signed)
-        if not self.sessions and request.endpoint in (SEARCH, ACTORS) and came.status in (401, 403):
+        # The 403 of a closed search is a page without JSON; a 401 that is one comes from somewhere in between.
+        closed = came.status == 403 or (came.status == 401 and classify.named(body)[0])
+        if not self.sessions and request.endpoint in (SEARCH, ACTORS) and closed:
             kind, why = "missing", CLOSED
         elif kind != "ok" and _about(request) and classify.gone(came.status, body, by_id="id" in request.params):
             kind, why = "missing", ": ".join(part for part in classify.named(body) if part)

@@ -7,12 +7,14 @@ kept as it is, parameters that only track visitors included: whether one of them
 
 import re
 from collections.abc import Sequence
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from socket import SOCK_STREAM, getaddrinfo, inet_aton
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 LONGEST = 2_000  # characters of an address: longer ones are traps or data
 PORTS = {"http": 80, "https": 443}
+_EMBEDDING = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))  # an IPv4 address is in the last 32 bits
+_LOCAL = (IPv6Network("64:ff9b:1::/48"), IPv6Network("fec0::/10"))  # which not every Python calls private
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 _PATH = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/-]")
 _QUERY = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
@@ -78,7 +80,7 @@ def is_private(url: str) -> bool:
     """
     host = (urlsplit(url).hostname or "").rstrip(".")
     try:
-        return not ip_address(host).is_global
+        return not _is_public(ip_address(host))
     except ValueError:
         pass
     if _NUMBER.fullmatch(host):
@@ -97,9 +99,21 @@ def resolves_privately(url: str) -> bool:
     parts = urlsplit(url)
     try:
         told = getaddrinfo(parts.hostname, parts.port or PORTS[parts.scheme], type=SOCK_STREAM)
-        return any(not ip_address(str(place[0]).partition("%")[0]).is_global for *_, place in told)
+        return any(not _is_public(ip_address(str(place[0]).partition("%")[0])) for *_, place in told)
     except (OSError, ValueError):
         return False
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether everybody means the same machine by an address; one of IPv6 may stand for one of IPv4 (NAT64, 6to4)."""
+    if isinstance(address, IPv4Address):
+        return address.is_global
+    inner = address.ipv4_mapped or address.sixtofour
+    if any(address in network for network in _EMBEDDING):
+        inner = IPv4Address(int(address) & 0xFFFFFFFF)
+    if inner is not None:
+        return inner.is_global
+    return address.is_global and not any(address in network for network in _LOCAL)
 
 
 def _host(name: str) -> str | None:
