@@ -96,7 +96,10 @@ def test_an_account_that_is_not_found_was_there_once_if_it_is_asked_by_did(messa
         (502, "UpstreamFailure", False, "broken"),
         (503, "NotEnoughResources", False, "broken"),
         (408, "Timeout", False, "broken"),
-        (302, "", False, "invalid"),
+        (302, "", False, "broken"),
+        (302, "Moved", False, "invalid"),
+        (401, "", False, "broken"),
+        (401, "", True, "broken"),
     ],
 )
 def test_the_kind_of_a_reply_is_told_by_status_and_error(status, error, signed, expected):
@@ -107,10 +110,16 @@ def test_the_kind_of_a_reply_is_told_by_status_and_error(status, error, signed, 
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"), [(200, "lost"), (403, "broken"), (404, "broken"), (502, "broken"), (400, "broken")]
+    ("status", "expected"),
+    [(200, "lost"), *((status, "broken") for status in (301, 302, 307, 400, 401, 403, 404, 502))],
 )
 def test_what_is_no_json_comes_from_a_proxy_or_a_server_in_trouble(status, expected):
     assert classify.kind(status, None, [], NOW, signed=False)[0] == expected
+
+
+@pytest.mark.parametrize(("status", "word"), [(302, "sends us elsewhere"), (401, "wants callers to sign in")])
+def test_a_page_of_something_in_between_is_tried_again_and_its_sentence_told(status, word):
+    assert word in classify.kind(status, None, [], NOW, signed=False)[1]
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,8 @@ def session(door, clock, tmp_path):
     """A way to make sessions of one account on that server, in one folder."""
     made = []
 
-    def make(password=PASSWORD):
-        made.append(Session(door.url, "ann.test", password, tmp_path / "sessions", now=clock, timeout=5.0))
+    def make(password=PASSWORD, identifier="ann.test"):
+        made.append(Session(door.url, identifier, password, tmp_path / "sessions", now=clock, timeout=5.0))
         return made[-1]
 
     yield make
@@ -109,6 +109,18 @@ def test_the_next_process_goes_on_with_the_session_that_was_kept(session, door):
     first = session().signed()
     assert session().signed() == first
     assert (door.signed, door.renewed) == (1, 0)
+
+
+@pytest.mark.parametrize("spelling", ["@ann.test", "Ann.Test", " ann.test "])
+def test_spellings_of_one_account_share_its_session(session, door, spelling):
+    first = session(identifier=spelling).signed()  # the door takes ann.test only
+    assert session().signed() == first
+    assert (door.signed, door.renewed) == (1, 0)
+
+
+def test_a_did_signs_in_as_it_is_written(session, door):
+    session(identifier="did:web:example.org:Ann").signed()
+    assert json.loads(door.asked[0][3])["identifier"] == "did:web:example.org:Ann"
 
 
 def test_tokens_are_kept_for_their_owner_only_under_names_that_tell_nothing(session, door, tmp_path):
@@ -268,6 +280,9 @@ def test_a_limit_that_does_not_say_until_when_is_waited_out_for_a_minute(session
         (200, {}, {"accessJwt": "a b", "refreshJwt": "c"}),
         (500, {}, {}),
         (302, {}, b""),
+        (401, {}, b"<html>Sign in to this network</html>"),
+        (403, {}, b"<html>"),
+        (404, {}, {}),
     ],
 )
 def test_an_answer_that_is_no_session_is_trouble(session, door, says):
@@ -389,3 +404,15 @@ def test_a_wire_renews_a_session_that_the_server_ended_early(session, door, cloc
     assert isinstance(reply, Reply)
     assert (reply.kind, reply.rows) == ("broken", None)
     wire.close()
+
+
+def test_a_page_of_a_network_in_between_ends_no_session(session, door, clock):
+    mine = session()
+    mine.signed()
+    clock.at += LIFE
+    door.says = 401, {}, b"<html>Sign in to this network</html>"
+    assert mine.signed().kind == "broken"
+    door.says = None
+    clock.at += 3
+    assert mine.signed() == Signed(door.access, door.url)
+    assert (door.signed, door.renewed) == (1, 1)

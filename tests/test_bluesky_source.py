@@ -181,6 +181,32 @@ def test_the_members_of_a_list_are_the_authors_of_its_query():
     assert converse(talk_of(Pick(0, Node(-2), "search")), CLOSED)[1][0].missing == "unknown"
 
 
+OF_BOB = "list:at://bob.test/app.bsky.graph.list/3klist"
+
+
+def listing(query=OF_BOB, **more):
+    (talk,) = BlueskySource(POLICY, [query], **more).talks((Pick(0, Node(-1), "search"),), {})
+    return talk
+
+
+def test_a_list_whose_owner_is_named_by_handle_is_asked_for_by_the_did():
+    requests, outcomes = converse(listing(), ok(found={9: did("bob")}), ok(found={5: "x"}))
+    assert [(r.key, r.endpoint, dict(r.params)) for r in requests] == [
+        ((0, 0), RESOLVE, {"username": "bob.test"}),
+        ((0, 1), MEMBERS, {"list": LIST, "limit": "100"}),
+    ]
+    assert (outcomes[0].targets.tolist(), outcomes[0].missing) == ([5], None)  # its owner is none of its members
+
+
+@pytest.mark.parametrize(
+    ("reply", "missing"), [(CLOSED, "unknown"), (ok(), "unknown"), (Reply(PUT_OFF[0], 3.0, rows=Answer()), "temporary")]
+)
+def test_a_list_whose_owner_cannot_be_found_has_no_members(reply, missing):
+    requests, outcomes = converse(listing(), reply)
+    assert len(requests) == 1
+    assert (outcomes[0].targets.tolist(), outcomes[0].missing) == ([], missing)
+
+
 def picks(count, act="resolve"):
     return tuple(Pick(n, Node(100 + n), act) for n in range(count))
 

@@ -142,8 +142,12 @@ def test_a_list_that_is_not_there_is_missing_and_names_nobody():
 def test_a_search_that_is_closed_does_not_end_the_run_and_says_what_to_do(says, endpoint):
     reply, _ = send(says, Request((0, 1), endpoint, {"query": "a"}))
     assert (reply.kind, reply.rows.posts, reply.status) == ("missing", (), says[0])
-    for word in ("searchPosts is closed", "usernames", "file", "list", "app password"):
+    for word in ("searchPosts is closed", "usernames, lists, file", "app password"):
         assert word in reply.why
+
+
+def test_a_page_of_a_network_in_between_closes_no_search():
+    assert send((401, {}, b"<html>Sign in to this network</html>"), SEARCHING)[0].kind == "broken"
 
 
 def test_where_another_credential_may_search_the_one_without_a_session_is_refused():
@@ -206,7 +210,9 @@ def test_a_429_without_the_servers_clock_is_read_by_ours():
         ((200, {"Content-Length": "900"}, b'{"feed": ['), "lost"),
         ((502, {}, b"<html>bad gateway</html>"), "broken"),
         ((500, {}, error("InternalServerError")), "broken"),
-        ((302, {"Location": "https://elsewhere.example/"}, b""), "invalid"),
+        ((302, {"Location": "https://elsewhere.example/"}, b""), "broken"),
+        ((401, {}, b"<html>Sign in to this network</html>"), "broken"),
+        ((401, {}, error("AuthMissing")), "refused"),
         ((400, {}, error("InvalidRequest", "Malformed cursor")), "invalid"),
     ],
 )

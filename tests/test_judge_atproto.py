@@ -139,7 +139,7 @@ def test_profiles_follows_and_followers_equal_the_file(sky, client):
     assert client.resolve_handle("ann.mock.social").did == sky.did("ann")
     found = client.app.bsky.actor.search_actors({"q": "ann"}).actors
     assert [actor.did for actor in found] == [sky.did("ann")]
-    listed = client.app.bsky.graph.get_list({"list": f"at://{sky.did('bob')}/app.bsky.graph.list/x"})
+    listed = client.app.bsky.graph.get_list({"list": f"at://{sky.did('bob')}/app.bsky.graph.list/3k2222222222a"})
     assert [item.subject.did for item in listed.items] == [sky.did("ann")]
 
 

@@ -10,6 +10,7 @@ from sky import BY_ID, DOMAIN, NOW, ROWS, START, Row, Sky, town
 from test_mock_world import posts_of
 
 from socialcrawl.mock.bluesky.names import cid_of, did_of, number_of, record_key
+from socialcrawl.mock.bluesky.people import LIST_KEY
 from socialcrawl.mock.changes import Lifetime
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
 from socialcrawl.mock.service import Counting, Guest, Standing
@@ -297,11 +298,27 @@ def test_an_account_follows_whom_it_mentions_in_the_order_of_first_mention(sky):
     assert listed("getFollows", "follows", "bob") == [sky.did(name) for name in ("ann", "nobody", "dave")]
     assert listed("getFollows", "follows", "cy", 100) == [sky.did(name) for name in ("bob", "ann", "gone")]
     assert listed("getFollowers", "followers", "ann") == [sky.did("bob"), sky.did("cy")]
-    uri = f"at://{sky.did('bob')}/app.bsky.graph.list/3k2222222222a"
+    uri = f"at://{sky.did('bob')}/app.bsky.graph.list/{LIST_KEY}"
     found = sky.ask("app.bsky.graph.getList", list=uri)
     assert [item["subject"]["did"] for item in found["items"]] == [sky.did(n) for n in ("ann", "nobody", "dave")]
     assert (found["list"]["uri"], found["list"]["listItemCount"]) == (uri, 3)
-    assert sky.error("app.bsky.graph.getList", list="at://did:plc:none/app.bsky.graph.list/x")[1] == "List not found"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        f"at://did:plc:none/app.bsky.graph.list/{LIST_KEY}",
+        "at://BOB/app.bsky.graph.list/3k2222222222b",
+        "at://BOB/app.bsky.graph.list/",
+        f"at://BOB/app.bsky.graph.starterpack/{LIST_KEY}",
+        f"BOB/app.bsky.graph.list/{LIST_KEY}",
+        f"at://bob.mock.social/app.bsky.graph.list/{LIST_KEY}",
+        "nonsense",
+    ],
+)
+def test_a_list_that_there_is_not_is_refused(sky, uri):
+    told = sky.error("app.bsky.graph.getList", list=uri.replace("BOB", sky.did("bob")))
+    assert told == ("InvalidRequest", "List not found")
 
 
 def test_accounts_are_searched_by_handle_and_name_the_most_mentioned_first(sky):

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from socialcrawl.sources.web.page import Link, plain, read
 from socialcrawl.sources.web.robots import permits
-from socialcrawl.sources.web.urls import allowed, hosts, is_private, joined, normalised, server
+from socialcrawl.sources.web.urls import (
+    allowed,
+    hosts,
+    is_private,
+    joined,
+    normalised,
+    resolves_privately,
+    server,
+)
 from socialcrawl.sources.web.windows import NOWHERE, united, window
 
 HERE = "http://h.example/d/p"
@@ -90,6 +98,25 @@ def test_what_is_of_the_neighbourhood_is_told_by_its_name():
     assert not is_private("http://134744072/")  # the same, as one number
     assert not is_private("http://[2606:4700::1111]/")
     assert not is_private("http://10.example/")
+
+
+@pytest.mark.parametrize(
+    ("inside", "private"),
+    [("10.0.0.1", True), ("127.0.0.1", True), ("192.168.7.9", True), ("169.254.169.254", True), ("8.8.8.8", False)],
+)
+def test_an_address_of_ipv6_that_stands_for_one_of_ipv4_is_as_private_as_that(inside, private):
+    high, low = (int.from_bytes(bytes(map(int, inside.split(".")))[i : i + 2]) for i in (0, 2))
+    for form in (f"64:ff9b::{inside}", f"64:ff9b::{high:x}:{low:x}", f"2002:{high:x}:{low:x}::1", f"::{inside}"):
+        assert is_private(f"http://[{form}]/") is private
+        assert is_private(normalised(f"http://[{form}]/")) is private
+        assert resolves_privately(f"http://[{form}]/") is private
+
+
+@pytest.mark.parametrize(
+    "host", ["64:ff9b:1::808:808", "fec0::1", "::1", "::", "fe80::1", "fd00::1", "::ffff:10.0.0.1"]
+)
+def test_addresses_of_ipv6_that_are_of_one_place_only_are_private(host):
+    assert is_private(f"http://[{host}]/")
 
 
 @pytest.mark.parametrize(

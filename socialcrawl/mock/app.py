@@ -88,8 +88,8 @@ class Mock:
         path, method = scope["path"], scope["method"]
         if path.startswith("/_mock/"):
             body = await body_of(receive) if method == "POST" else b""
-            told = self._admin.answer(method, path, body, query_of(scope["query_string"]))
-            await answer(send, told, self._stage.clock())
+            shown = self._admin.answer(method, path, body, query_of(scope["query_string"]))
+            await answer(send, shown, self._stage.clock())
             return
         found = self._routes.find(method, path)
         if found is None:

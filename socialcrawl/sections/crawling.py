@@ -58,7 +58,10 @@ class SeedsSection(Section):
     search: bool = Field(default=True, description="search the keywords and begin with the authors")
     usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
     file: FilePath | None = Field(default=None, description="a text file with one username a line")
-    lists: list[str] = Field(default=[], description="lists whose members to begin with (Bluesky: at://... addresses)")
+    lists: list[str] = Field(
+        default=[],
+        description="lists whose members to begin with (Bluesky: at://..., or the address of the list's page)",
+    )
     most: Positive | None = Field(default=50, description="the most accounts that the search adds")
     search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
 
