@@ -59,7 +59,8 @@ class Slowly(AtOnce):
 
 @contextmanager
 def a_mock(posts, time, fault=None, **settings):
-    with running(posts, fault, time.now, limit=K, window=WINDOW, **settings) as mock:
+    quick = {"held": 1_000_000, "platforms": ("x",)}  # what is measured is the daemon, not what the mock holds
+    with running(posts, fault, time.now, limit=K, window=WINDOW, **{**quick, **settings}) as mock:
         yield mock
 
 

@@ -65,6 +65,7 @@ class MockSettings:
         passwords: who may sign in to Bluesky: app password by handle; None lets everybody in.
         closed_search: whether Bluesky's search refuses who is not signed in.
         noindex, nobot: the share of Mastodon's accounts that want to be in no index, or say #nobot; 0..1.
+        held: the bytes of X's answers that are held, so that they need not be made again.
         scenario: the file of a scenario of faults, see docs/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
             charge is answered, the rest with 402; the answer that uses them up is given whole.
@@ -102,6 +103,7 @@ class MockSettings:
     noindex: float = 0.0
     nobot: float = 0.0
     scenario: Path | None = None
+    held: int = 1_000_000_000
 
     def __post_init__(self) -> None:
         self._check_numbers()

@@ -35,7 +35,6 @@ from socialcrawl.mock.world import World
 API_VERSION = "2.168"
 AFTER_THE_END = 30.0  # seconds, so that search's implicit end_time includes the last post
 _OWN = {"api-version": API_VERSION, "x-access-level": "read"}
-_HELD_BYTES = 1_000_000_000
 _LASTING = frozenset(ENDPOINTS) - FREE  # answers that depend on nothing but the request and the world
 
 
@@ -60,7 +59,7 @@ class X:
         }
         self._gate = Gate(windows, settings.rules)
         self._bill = Bill(settings.cap_reset_day)
-        self._answers: Held[tuple[Any, ...], Answer] = Held(_HELD_BYTES)
+        self._answers: Held[tuple[Any, ...], Answer] = Held(settings.held)
         renderer = Renderer(world, changes)
         users, timelines, usage = Users(renderer), Timelines(renderer), Usage(self._bill, settings.most_posts)
         now = world.end + AFTER_THE_END if settings.now is None else settings.now
