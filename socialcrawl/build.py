@@ -11,6 +11,7 @@ from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.limits.policy import host
 from socialcrawl.limits.retry import Backoff
 from socialcrawl.limits.shared import Membership, Shared
 from socialcrawl.model import Node
@@ -170,7 +171,10 @@ def _source(meant: Plan, queries: list[str], now: float) -> Source:
 def _planner(meant: Plan, allowed: Access, member: Membership | None) -> WindowPlanner:
     limits = meant.settings.limits
     backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, meant.settings.seed)
-    return WindowPlanner(meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day, shared=member)
+    own = host(meant.timeline)
+    return WindowPlanner(
+        meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day, shared=member, home=own
+    )
 
 
 def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> Wired:

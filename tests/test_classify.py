@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from requests.structures import CaseInsensitiveDict
 
 from socialcrawl.model import FAILED, LARGEST, Limit
+from socialcrawl.sources.headers import date
 from socialcrawl.sources.x import classify
 
 NOW = 1_760_000_000.0
@@ -207,21 +208,21 @@ def far_from_greenwich(monkeypatch):
 @pytest.mark.parametrize("zone", ["UTC", "GMT", "+0000", "-0000", "", "Z"])
 def test_the_servers_clock_is_read_in_every_zone_that_means_utc(zone):
     expected = datetime(2021, 10, 7, 7, 41, 19, tzinfo=UTC).timestamp()
-    assert classify.date({"Date": f"Thu, 07 Oct 2021 07:41:19 {zone}".rstrip()}) == expected
+    assert date({"Date": f"Thu, 07 Oct 2021 07:41:19 {zone}".rstrip()}) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "Thu, 99 Oct 2021 07:41:19 GMT", "2021", "Thu, 07 Oct 99999 07:41:19 GMT"]
 )
 def test_a_clock_that_says_nothing_is_none(text):
-    assert classify.date({"Date": text}) is None
-    assert classify.date({}) is None
+    assert date({"Date": text}) is None
+    assert date({}) is None
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=255)))
 def test_any_date_is_a_number_or_nothing(text):
-    found = classify.date({"Date": text})
+    found = date({"Date": text})
     assert found is None or math.isfinite(found)
 
 

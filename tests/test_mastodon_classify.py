@@ -8,6 +8,7 @@ from socialcrawl.sources.mastodon.source import NO_INSTANCE
 
 NOW = 1_775_949_256.0  # 2026-04-11 23:14:16 UTC
 HOME, ELSEWHERE = Context(True, False, True), Context(False, False, True)
+THERE = Context(False, False, True, look_up=True)
 SIGNED_IN, SEARCH = Context(True, True, True), Context(True, False, False)
 
 
@@ -73,23 +74,31 @@ ERROR = {"error": "told"}
         (200, [], HOME, "ok"),
         (200, {}, ELSEWHERE, "ok"),
         (200, None, HOME, "lost"),
-        (200, None, ELSEWHERE, ("missing", NO_INSTANCE)),
+        (200, None, THERE, ("missing", NO_INSTANCE)),
+        (200, None, ELSEWHERE, "lost"),
         (404, {"error": "Record not found"}, HOME, ("missing", "unknown")),
         (410, {"error": "gone"}, HOME, ("missing", "deleted")),
         (410, ERROR, ELSEWHERE, ("missing", "deleted")),
         (404, None, HOME, "broken"),
-        (404, None, ELSEWHERE, ("missing", NO_INSTANCE)),
+        (404, None, THERE, ("missing", NO_INSTANCE)),
+        (404, None, ELSEWHERE, "broken"),
+        (404, {"detail": "Not Found"}, HOME, ("missing", "unknown")),
+        (404, ERROR, THERE, ("missing", "unknown")),
         (404, ERROR, ELSEWHERE, ("missing", "unknown")),
         (422, ERROR, HOME, ("missing", "unknown")),
         (422, ERROR, SEARCH, "invalid"),
         (405, ERROR, HOME, "invalid"),
         (418, ERROR, ELSEWHERE, ("missing", "unknown")),
-        (301, None, HOME, "invalid"),
-        (302, None, ELSEWHERE, ("missing", NO_INSTANCE)),
+        (301, None, HOME, "broken"),
+        (301, ERROR, HOME, "invalid"),
+        (302, None, THERE, ("missing", NO_INSTANCE)),
+        (302, None, ELSEWHERE, "broken"),
         (401, {"error": "This method requires an authenticated user"}, HOME, ("missing", "protected")),
         (401, {"error": "This method requires an authenticated user"}, SIGNED_IN, ("missing", "protected")),
-        (401, {"error": "This API requires an authenticated user"}, ELSEWHERE, ("missing", "protected")),
-        (403, None, ELSEWHERE, ("missing", "protected")),
+        (401, {"error": "This API requires an authenticated user"}, ELSEWHERE, ("missing", NO_INSTANCE)),
+        (403, {"error": "This action is not allowed"}, THERE, ("missing", NO_INSTANCE)),
+        (403, None, ELSEWHERE, ("missing", NO_INSTANCE)),
+        (403, None, THERE, ("missing", NO_INSTANCE)),
         (403, None, HOME, "broken"),
         (401, {"error": "The access token is invalid"}, SIGNED_IN, "refused"),
         (401, {"error": "The access token was revoked"}, SIGNED_IN, "refused"),
@@ -115,11 +124,20 @@ def test_a_window_that_is_used_up_says_until_when():
     assert kind_of(429, ERROR, known=[Limit(9, 300, reset)]) == "backoff"
 
 
+@pytest.mark.parametrize("asked", [HOME, SEARCH])
+def test_a_server_that_is_no_mastodon_is_told_so(asked):
+    told = sense(404, {"detail": "Not Found"}, (), NOW, asked).why
+    assert "HTTP 404: is base_url a Mastodon instance?" in told
+    assert told.count("404") == 1
+    assert "base_url" not in sense(404, {"error": "Record not found"}, (), NOW, asked).why
+    assert "sends us elsewhere (HTTP 301): is base_url right" in sense(301, None, (), NOW, asked).why
+
+
 @settings(deadline=None)
 @given(
     st.integers(100, 599),
     st.none() | st.lists(st.integers()) | st.dictionaries(st.just("error"), st.text() | st.integers()),
-    st.builds(Context, st.booleans(), st.booleans(), st.booleans()),
+    st.builds(Context, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
 def test_no_answer_about_another_instance_ends_the_run(status, body, asked):
     found = sense(status, body, (), NOW, asked)
@@ -127,4 +145,4 @@ def test_no_answer_about_another_instance_ends_the_run(status, body, asked):
     assert found.why.isprintable()
     assert (found.kind == "missing") == (found.missing is not None)
     if not asked.home and not asked.token:
-        assert found.kind in ("ok", "missing", "broken", "backoff")
+        assert found.kind in ("ok", "missing", "broken", "lost", "backoff")

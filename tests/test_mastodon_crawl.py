@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 from test_mock_world import START, posts_of
-from tiny import Clock, Watcher, story
+from tiny import BEGIN, Clock, Watcher, story
 
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
@@ -94,18 +94,24 @@ def serving(service):
             path = dict(zip(names, map(unquote, values), strict=True))
             asked = Asked("GET", template, path, parse_qsl(parts.query), headers, START, host)
             server.asked.append((host, template))
-            told = service.answer(asked, service.guest(asked))
-            self.send_response_only(told.status)
-            for name, value in {"content-length": str(len(told.body)), **told.headers}.items():
+            if host in server.troubled:
+                self.tell(server.troubled[host], {}, b"<html>no</html>")
+            else:
+                told = service.answer(asked, service.guest(asked))
+                self.tell(told.status, told.headers, told.body)
+
+        def tell(self, status, headers, body):
+            self.send_response_only(status)
+            for name, value in {"content-length": str(len(body)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(told.body)
+            self.wfile.write(body)
 
         def log_message(self, *_):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    server.daemon_threads, server.asked = True, []
+    server.daemon_threads, server.asked, server.troubled = True, [], {}
     return server
 
 
@@ -148,9 +154,10 @@ def crawled(
     source = MastodonSource(rules, queries, HOME, pages_per_user=9, search_pages=9, **more)
     seeds = Seeds([Node(-1)] if queries else [], store.enlist(list(names), clock.now()), most, look_up=False)
     crawl = Collect(seeds, named("nh-ne-sum", seed=3, switch_after=3), steps, source.width)
-    planner = WindowPlanner(rules, [Credential("public", "public")], caps or Caps())
+    planner = WindowPlanner(rules, [Credential("public", "public")], caps or Caps(), home=HOME)
     with ThreadPoolExecutor(4) as pool:
         reason = run(Parts(crawl, source, store, fediverse.wire, planner, clock, pool, Watcher()), size=size)
+    fediverse.seconds = clock.now() - BEGIN
     return store, reason
 
 
@@ -188,6 +195,40 @@ def test_a_crawl_finds_what_the_posts_say_whichever_instance_is_asked(fediverse,
     }
     hosts = {host for host, _ in fediverse.asked}
     assert hosts == {HOME} | ({NEAR} if instances else set()) | ({FAR} if instances == ("*",) else set())
+
+
+@pytest.fixture
+def troubled(fediverse):
+    """Statuses that a host answers everything with."""
+    yield fediverse.troubled
+    fediverse.troubled.clear()
+
+
+def test_an_instance_in_trouble_stops_nobody_else(fediverse, rows, troubled):
+    troubled[FAR] = 503
+    store, reason = crawled(
+        fediverse, instances=("*",), size=4, names=("u2@far.example", "u5@far.example", "u1@near.example")
+    )
+    assert reason.kind == "done"
+    assert fediverse.seconds < 30.0
+    found = outcomes(store)
+    assert {name for name, (outcome, _) in found.items() if outcome.missing} == {
+        whole(key) for key in PEOPLE if key.endswith(FAR)
+    }
+    for name, (outcome, targets) in found.items():
+        if outcome.missing is None:
+            agrees(outcome, targets, expected(rows, name))
+
+
+def test_accounts_of_an_instance_that_is_closed_are_read_at_home(fediverse, rows, troubled):
+    troubled[FAR] = 403
+    store, reason = crawled(fediverse, instances=("*",), size=4)
+    assert reason.kind == "done"
+    found = outcomes(store)
+    assert len(found) == len(PEOPLE) - 1
+    for name, (outcome, targets) in found.items():
+        agrees(outcome, targets, expected(rows, name))
+    assert {endpoint for host, endpoint in fediverse.asked if host == FAR} == {"/api/v1/accounts/lookup"}
 
 
 def test_who_wants_no_crawlers_is_looked_up_and_never_read(fediverse):

@@ -106,6 +106,49 @@ def test_an_account_whose_domain_is_no_instance_is_asked_for_at_home():
     assert (len(requests), outcomes[7].missing) == (2, "unknown")
 
 
+CLOSED = Reply("missing", 5.0, rows=Answer(), cursor=NO_INSTANCE)
+
+
+def test_an_account_whose_instance_shows_no_posts_to_strangers_is_asked_for_at_home():
+    requests, outcomes = converse(
+        talk_of(who=BOB, instances=["*"], follows=1, pages_per_user=2),
+        ok("4", found={3: BOB.id}),
+        CLOSED,
+        ok("9", found={3: BOB.id}),
+        ok("a", posts=1, hits=1),
+        ok(posts=1),
+        ok(follows=[8]),
+    )
+    assert [(request.key[1], request.endpoint) for request in requests[1:]] == [
+        (1, "other.example" + STATUSES),
+        (999, "home.example" + LOOK_UP),
+        (2001, "home.example" + STATUSES),
+        (2002, f"home.example{STATUSES}?max_id"),
+        (3000, "home.example" + FOLLOWING),
+    ]
+    assert (outcomes[7].missing, outcomes[7].posts, outcomes[7].targets.tolist()) == (None, 2, [8])
+
+
+@pytest.mark.parametrize(
+    ("at_home", "missing"),
+    [
+        (ok(kind="missing", missing={3: "unknown"}), "protected"),
+        (ok(kind="missing", missing={3: "opted-out"}), "opted-out"),
+        (Reply("broken", 5.0), "temporary"),
+    ],
+)
+def test_what_is_closed_there_and_not_known_at_home_is_protected(at_home, missing):
+    requests, outcomes = converse(talk_of(who=BOB, instances=["*"]), ok("4", found={3: BOB.id}), CLOSED, at_home)
+    assert (len(requests), outcomes[7].missing) == (3, missing)
+
+
+def test_a_later_page_that_is_closed_takes_nothing_away():
+    gone = ok(kind="missing", missing={3: "protected"})
+    talk = talk_of(who=BOB, instances=["*"], pages_per_user=2)
+    requests, outcomes = converse(talk, ok("4", found={3: BOB.id}), ok("a", posts=40), gone)
+    assert (len(requests), outcomes[7].missing, outcomes[7].posts) == (3, None, 40)
+
+
 def test_a_list_says_whose_it_is_by_the_name_in_full():
     requests, _ = converse(talk_of(who=BOB, instances=["*"]), ok("9", found=FOUND))
     assert requests[1].endpoint == "other.example" + STATUSES

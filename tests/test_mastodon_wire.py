@@ -137,9 +137,9 @@ def test_the_token_is_sent_home_and_nowhere_else(door, send):
 
 def test_redirects_are_not_followed_and_carry_no_token_away(door, send):
     door.says = (302, {"Location": f"{door.url}/elsewhere"}, b"")
-    assert send(*timeline(), credential="mine").kind == "invalid"
-    reply = send(*timeline("other.example"))
-    assert (reply.kind, reply.rows.missing) == ("missing", [(Who("ann@other.example", "ann@other.example"), "unknown")])
+    reply = send(*timeline(), credential="mine")
+    assert (reply.kind, "base_url" in reply.why) == ("broken", True)
+    assert send(*timeline("other.example")).kind == "broken"
     reply = send(*look_up("other.example"))
     assert (reply.kind, reply.rows, reply.cursor) == ("missing", Page(), NO_INSTANCE)
     assert len(door.asked) == 3
@@ -174,6 +174,36 @@ def test_an_account_that_is_not_shown_is_missing_by_name(door, send, request_of,
     reply = send(*request_of())
     assert (reply.kind, reply.status, reply.rows.missing) == ("missing", status, [(ANN, reason)])
     assert reply.why
+
+
+@pytest.mark.parametrize("request_of", [look_up, timeline])
+@pytest.mark.parametrize("body", [{"error": "This API requires an authenticated user"}, b"<html>Forbidden</html>"])
+@pytest.mark.parametrize("status", [401, 403])
+def test_another_instance_that_is_closed_says_nothing_of_the_account(door, send, request_of, body, status):
+    door.says = (status, HEADERS, body)
+    reply = send(*request_of("other.example"))
+    assert (reply.kind, reply.rows, reply.cursor) == ("missing", Page(), NO_INSTANCE)
+    assert "closed to strangers" in reply.why
+    endpoint, params = timeline("other.example", max_id="9")
+    reply = send(endpoint + "?max_id", params)
+    assert [reason for _, reason in reply.rows.missing] == ["protected"]
+
+
+def test_a_page_for_people_in_the_place_of_statuses_is_trouble_on_the_way(door, send):
+    door.says = (404, {}, b"<html>Not found</html>")
+    assert send(*timeline("other.example")).kind == "broken"
+    assert send(*look_up("other.example")).cursor == NO_INSTANCE
+
+
+@pytest.mark.parametrize("home", ["127.0.0.1", "home.example"])
+def test_the_server_at_base_url_is_called_by_its_address_with_the_port_where_that_is_home(door, home):
+    door.says = (200, HEADERS, account_of())
+    wire = MastodonWire(door.url, home, {}, hits=length, now=lambda: 1.0, timeout=2.0)
+    for host in (home, "other.example"):
+        wire.send(Grant(Request((0, 1), *look_up(host), 40), "public", 0.0))
+    wire.close()
+    here = home if home == "home.example" else f"{home}:{door.server_port}"
+    assert [headers["Host"] for _, headers in door.asked] == [here, "other.example"]
 
 
 def test_a_search_that_is_closed_is_a_reply_that_says_what_to_do(door, send):

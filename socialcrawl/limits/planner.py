@@ -31,6 +31,8 @@ class WindowPlanner:
         backoff: when failures are tried again.
         cycle_day: the day of the month on which the billing cycle begins.
         shared: the campaign's part in windows that other campaigns of this process use too; None: they are its own.
+        home: the host of the campaign's own server, where a platform is many of them; one that is not may be in trouble
+            without anybody waiting for it. "": there is none, or all endpoints are its own.
 
     Raises:
         SettingsError: another campaign uses one of the tokens by other rules.
@@ -45,6 +47,7 @@ class WindowPlanner:
         cycle_day: int = 1,
         *,
         shared: Membership | None = None,
+        home: str = "",
     ) -> None:
         self.policy, self.shared = policy, shared
         self.lanes = Lanes(policy, credentials) if shared is None else SharedLanes(policy, credentials, shared)
@@ -54,7 +57,7 @@ class WindowPlanner:
         self.resting: dict[tuple[int, int], float] = {}  # requests that failed, and when they may leave again
         self.odd = 0  # accounts in a row about which the server did not understand the question
         self.quiet = -inf  # until when no host is asked, as many in a row did not answer
-        self.backoff.place = self.lanes.place
+        self.backoff.place, self.backoff.others.home = self.lanes.place, home
         self._lock = RLock() if shared is None else shared.lock
         if shared is not None:
             shared.enter(self.lanes, self.cycle, self.shift)
@@ -252,11 +255,16 @@ class WindowPlanner:
         hopeless = self.backoff.hopeless(now)
         if hopeless:
             return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on")
-        if (silence := self.backoff.silence(now)) is not None:
+        heard = reply.kind in FAILED and self.backoff.others.heard(grant)
+        short = self.backoff.spared(grant) if reply.kind in FAILED else None
+        given_up = pause is None or short == 0.0
+        # Who has just heard from another host is not cut off: what was tried often enough is given up.
+        if not (heard and given_up) and (silence := self.backoff.silence(now)) is not None:
             self.quiet = max(self.quiet, now + silence)
             return Wait(self.quiet, reply.why)
-        if pause is None:
+        if pause is None or short == 0.0:
             return None
+        pause = pause if short is None else min(pause, short)
         if reply.kind in FAILED and self.backoff.row(grant) < 2:
             self.resting[grant.request.key] = now + pause  # once is chance: others may try
             return Wait(now + pause, reply.why)

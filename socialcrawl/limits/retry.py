@@ -9,6 +9,8 @@ the jitter is our own, as it has to be the same again for the same campaign seed
   without a date refuses, when the longest pause has not helped.
 - Where a platform is many hosts, one of them says nothing of the others; but when MANY in a row do not answer, it may
   be our network: all of them are asked again after a pause.
+- A host other than the campaign's own that is in trouble alone (see `others`) is asked again after short pauses, and
+  what it does not answer is given back at once when it has failed some times in a row: nobody waits for it.
 - With nothing but failures the run stops: after FEW in a row where nothing has worked in it (a wrong address), after as
   many and `give_up` seconds where something has.
 """
@@ -19,6 +21,7 @@ from math import ceil, inf, log2
 from tenacity import RetryCallState, Retrying, stop_after_attempt, wait_exponential
 
 from socialcrawl.draws import uniform
+from socialcrawl.limits.others import SHORT, Others
 from socialcrawl.limits.policy import host
 from socialcrawl.model import Grant, Reply
 
@@ -54,6 +57,7 @@ class Backoff:
         self.since: float | None = None  # when the first of the failures since the last good answer came
         self.count = 0  # failures since then, those in flight together counted once
         self.draws = 0
+        self.others = Others()  # servers besides the campaign's own
         self.place: Callable[[str], str] = str  # what is in trouble together, by the name of an endpoint
         self.hosts: set[str] = set()  # that did not answer since the last good answer
         self.silences = 0  # pauses of all hosts since then
@@ -67,6 +71,7 @@ class Backoff:
         self.worked, self.since, self.count = True, None, 0
         self.silences, self._silent = 0, -inf
         self.hosts.clear()
+        self.others.good(grant)
         for name in self.policies if self._rows or self._tries else ():
             self._tries.pop((grant.request.key, name), None)
             self._rows.pop(self._lane(grant, name), None)
@@ -81,6 +86,7 @@ class Backoff:
             self.hosts.clear()
         elif where := host(grant.request.endpoint):
             self.hosts.add(where)
+            self.others.failed(grant, now)
         request = grant.request.key, name
         tries = self._tries[request] = self._tries.get(request, 0) + 1
         if policy.stop(_attempt(policy, tries)):
@@ -89,6 +95,19 @@ class Backoff:
         if len(self._tries) > ENTRIES:
             del self._tries[next(iter(self._tries))]
         return self._pause(policy, row)
+
+    def spared(self, grant: Grant) -> float | None:
+        """The longest pause after a request that a server in trouble alone did not answer; None where it is not so.
+
+        0: nobody waits for it, and the request is not tried again. Its row of pauses begins anew.
+        """
+        if not self.others.alone(grant):
+            return None
+        self._rows.pop(self._lane(grant, "broken"), None)
+        if not self.others.dead(grant):
+            return SHORT
+        self._tries.pop((grant.request.key, "broken"), None)
+        return 0.0
 
     def silence(self, now: float) -> float | None:
         """The seconds for which no host is to be asked; None where there is no reason to think that none answers.
@@ -106,8 +125,9 @@ class Backoff:
     def hopeless(self, now: float) -> str | None:
         """For how long nothing has worked, in words, where that is reason to stop."""
         # A 429 proves that the address is right: it is waited out as if something had worked.
-        # Of several hosts the addresses cannot all be wrong.
-        patient = self.worked or len(self.hosts) > 1 or any(name == "backoff" for _, _, name in self._rows)
+        # Of several hosts the addresses cannot all be wrong, and those of others' servers nobody has written.
+        away = len(self.hosts) > 1 or (self.others.home != "" and not self.hosts <= {self.others.home})
+        patient = self.worked or away or any(name == "backoff" for _, _, name in self._rows)
         if self.since is None or self.count < FEW or (patient and now - self.since < self.give_up):
             return None
         return f"{self.count} times in a row" + (f", for {now - self.since:.0f} s" if patient else "")
@@ -120,6 +140,7 @@ class Backoff:
         """Move every instant by `delta` seconds: our clock was set."""
         self.since = None if self.since is None else self.since + delta
         self._silent += delta
+        self.others.shift(delta)
         self._counted = {lane: at + delta for lane, at in self._counted.items()}
 
     def anew(self) -> None:
@@ -127,6 +148,7 @@ class Backoff:
         self.worked, self.since, self.count = False, None, 0
         self.silences, self._silent = 0, -inf
         self.hosts.clear()
+        self.others.anew()
         self._rows.clear()
         self._counted.clear()
         self._tries.clear()

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from socialcrawl.model import LARGEST, Limit
-from socialcrawl.sources.x.classify import LAST, said
+from socialcrawl.sources.headers import LAST, said
 
 DAY = 86_400  # seconds
 ENDED = ("ExpiredToken", "InvalidToken")

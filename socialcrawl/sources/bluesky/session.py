@@ -19,9 +19,9 @@ from socialcrawl.model import Limit, Reply
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.bluesky import classify, kept
 from socialcrawl.sources.bluesky.kept import Tokens
+from socialcrawl.sources.headers import date
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.sending import Came, ask, client
-from socialcrawl.sources.x.classify import date
 
 ENTRYWAY = "https://bsky.social"
 APPVIEWS = ("public.api.bsky.app", "api.bsky.app")

@@ -14,9 +14,9 @@ from socialcrawl.sources.bluesky import classify, parse
 from socialcrawl.sources.bluesky.parse import Json
 from socialcrawl.sources.bluesky.session import Session
 from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
+from socialcrawl.sources.headers import date
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.sending import Came, ask, client
-from socialcrawl.sources.x.classify import date
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 CLOSED = (

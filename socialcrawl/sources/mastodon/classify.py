@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from socialcrawl.model import LARGEST, Limit
+from socialcrawl.sources.headers import LAST, said
 from socialcrawl.sources.mastodon.source import NO_INSTANCE
 from socialcrawl.sources.mastodon.values import instant
-from socialcrawl.sources.x.classify import LAST, said
 
 GONE = {404: "unknown", 410: "deleted"}
 NOT_UNDERSTOOD = (400, 404, 406, 410, 414, 422, 451)  # what concerns the account that was asked about, and no other
@@ -34,11 +34,12 @@ class Sense(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What was asked: whether of the campaign's own instance, with a token, and about one account."""
+    """What was asked: whether of the campaign's own instance, with a token, about one account, and who that is."""
 
     home: bool
     token: bool
     account: bool
+    look_up: bool = False
 
 
 def limits(headers: Mapping[str, str], now: float) -> list[Limit]:
@@ -76,15 +77,17 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Con
         return Sense("broken", f"the server is in trouble (HTTP {status})")
     if status in (401, 403):
         return _closed(status, body, told, asked)
-    if not asked.home:
-        return _no_instance(told) if body is None else Sense("missing", told, GONE.get(status, "unknown"))
-    if status < 400:
-        return Sense("invalid", f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url")
     if body is None:
-        return Sense("broken", f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
+        return _not_json(status, asked)
+    if not asked.home:
+        return Sense("missing", told, GONE.get(status, "unknown"))
+    if status < 400:
+        return Sense("invalid", f"{_elsewhere(status)} write the address itself as base_url")
+    if told == f"HTTP {status}":
+        told += ": is base_url a Mastodon instance?"
     if asked.account and status in NOT_UNDERSTOOD:
         return Sense("missing", told, GONE.get(status, "unknown"))
-    return Sense("invalid", f"the instance did not understand the request (HTTP {status}: {told})")
+    return Sense("invalid", f"the instance did not understand the request ({told})")
 
 
 def _resets(reset: str, after: str, now: float) -> float:
@@ -111,9 +114,23 @@ def _no_instance(told: str) -> Sense:
 
 
 def _no_json(asked: Context) -> Sense:
-    if asked.home:
-        return Sense("lost", "the server answered something that is not JSON: is base_url right, and no proxy between?")
-    return _no_instance("no JSON")
+    """An answer that should have been JSON, and is a page for people, or cut off."""
+    if asked.look_up and not asked.home:
+        return _no_instance("no JSON")
+    return Sense("lost", "the server answered something that is not JSON: is base_url right, and no proxy between?")
+
+
+def _not_json(status: int, asked: Context) -> Sense:
+    """An error that no instance words so: where one has answered before, or should be, something stands between."""
+    if asked.look_up and not asked.home:
+        return _no_instance(f"HTTP {status}")
+    if status < 400:
+        return Sense("broken", f"{_elsewhere(status)} is base_url right, and no proxy or log-in page between?")
+    return Sense("broken", f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
+
+
+def _elsewhere(status: int) -> str:
+    return f"the server sends us elsewhere (HTTP {status}):"
 
 
 def _closed(status: int, body: Any, told: str, asked: Context) -> Sense:
@@ -126,6 +143,8 @@ def _closed(status: int, body: Any, told: str, asked: Context) -> Sense:
             f"the token was not accepted ({status}: {told}): check the environment variable that holds it (token_env), "
             "and that it may read (scope read)",
         )
+    if not asked.home:  # it says nothing of the person: others may be shown it
+        return Sense("missing", f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
     if asked.account:
         return Sense("missing", f"the instance does not show this to everybody ({status}: {told})", "protected")
     return Sense(

@@ -12,19 +12,22 @@ from socialcrawl.sources.reading import Reading
 LOOK_UP = "/api/v1/accounts/lookup"
 STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/following"
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
-NO_INSTANCE = "no-instance"  # the cursor of a look-up at a server that is none of the kind
+NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 AGAIN = 999  # the part of a look-up that is repeated at home
 SECOND = 1000  # the part of the first request of a pick's second list: whom it follows, or what a search found
+THIRD = 2000  # the part of the first request of a timeline that is repeated at home
 
 
 class MastodonSource:
     """Many instances that know each other: hashtags, search, look-ups, timelines, and who follows whom.
 
     An account is asked on its own instance where the campaign allows that, else on the campaign's own, which knows what
-    it has seen of others; so it is too where no instance answers at the domain of its name.
+    it has seen of others; so it is too where no instance answers at the domain of its name, or one that shows nothing
+    to strangers.
 
     Of the requests of a pick, part 0 is the look-up of an account, which tells its number on that instance and whether
-    it wants to be left alone; pages count from 1, those of a second list from 1000.
+    it wants to be left alone; pages count from 1, those of a second list from 1000, and 2000 more where
+    the instance let itself be asked for the account and not for its posts, and they are asked for at home.
 
     Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
     `opt_outs` ("no" where nobody is left alone).
@@ -98,18 +101,28 @@ class MastodonSource:
         if not names.legal(name):
             reading.missing = "unknown"
             return {pick.n: reading.outcome()}
-        host = self.host(name)
-        number = yield from self._look_up(reading, name, host)
-        if number == NO_INSTANCE:
-            host = self.home
-            number = yield from self._look_up(reading, name, host, AGAIN)
-        if number is not None and pick.act != "resolve":
-            asked = {"id": number, "acct": name, **self._care}
-            timeline = {**asked, **self._span}
-            yield from self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user)
-            if reading.missing is None:
-                yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=SECOND)
+        first = yield from self._read(reading, name, self.host(name))
+        if first is not None:
+            yield from self._read(reading, name, self.home, AGAIN, first)
+            if reading.missing == "unknown" and first == THIRD:
+                reading.missing = "protected"  # its own instance knows it
         return {pick.n: reading.outcome()}
+
+    def _read(
+        self, reading: Reading, name: str, host: str, part: int = 0, first: int = 0
+    ) -> Generator[Request, Reply, int | None]:
+        """Ask an instance for all of an account; where it is closed to us, `first` for another that may show it."""
+        number = yield from self._look_up(reading, name, host, part)
+        if number is None or number == NO_INSTANCE or reading.pick.act == "resolve":
+            return first if number == NO_INSTANCE else None
+        asked = {"id": number, "acct": name, **self._care}
+        timeline = {**asked, **self._span}
+        pages = self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user, first=first + 1)
+        if (yield from pages):
+            return THIRD
+        if reading.missing is None:
+            yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=first + SECOND)
+        return None
 
     def _look_up(self, reading: Reading, name: str, host: str, part: int = 0) -> Generator[Request, Reply, str | None]:
         """The number of an account on the instance that is asked; None where the account is not to be read."""
@@ -138,7 +151,8 @@ class MastodonSource:
         pages: int,
         first: int = 1,
         by: str = "max_id",
-    ) -> Generator[Request, Reply, None]:
+    ) -> Generator[Request, Reply, bool]:
+        """Read a list; whether the instance shows it to its own people only, and nothing was read."""
         cursor: str | None = None
         stuck = 0  # pages on end that led to themselves: one may be a repetition, more would go on for ever
         for page in range(pages):
@@ -149,11 +163,15 @@ class MastodonSource:
             if reply.kind == "missing" and path != STATUSES:
                 if path != FOLLOWING:  # whom somebody follows may be hidden: what was read stays
                     reading.at, reading.missing = reply.at, "protected"
-                return
+                return False
+            if reply.kind == "missing" and reply.cursor == NO_INSTANCE:
+                reading.at, reading.missing = reply.at, "protected"
+                return True
             stuck = stuck + 1 if reply.cursor == cursor else 0
             cursor = reply.cursor
             if not reading.take(reply) or cursor is None or stuck > 1:
-                return
+                return False
+        return False
 
 
 def hashtag(query: str) -> str:

@@ -3,20 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
+from socialcrawl.sources.headers import date
 from socialcrawl.sources.mastodon import classify, names
 from socialcrawl.sources.mastodon.paging import later
 from socialcrawl.sources.mastodon.parse import Reader
-from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH
+from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.sources.mastodon.values import instant
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.sending import Came, ask, client
-from socialcrawl.sources.x.classify import date
 
 OURS = ("acct", "begin", "end", "opt_outs")  # parameters that no server is asked for, but for the `acct` of a look-up
 MOST = 10_000_000  # bytes of an answer: forty long posts are a tenth of that
@@ -55,6 +55,7 @@ class MastodonWire:
         self.base, self.home, self.tokens = base.rstrip("/"), names.domain(home), dict(tokens)
         self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
         self._alone = is_loopback(base)
+        self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
         self._client = client(base, timeout, contact)
         for token in self.tokens.values():
             conceal(token)
@@ -85,7 +86,7 @@ class MastodonWire:
         return self.base if self._alone or host == self.home else f"https://{host}"
 
     def _headers(self, host: str, token: str) -> dict[str, str]:
-        named = {"Host": host} if self._alone else {}
+        named = {"Host": host} if self._alone and not (self._itself and host == self.home) else {}
         return named | ({"Authorization": f"Bearer {token}"} if token else {})
 
     def _reply(self, request: Request, came: Came, *, token: bool) -> Reply:
@@ -93,13 +94,14 @@ class MastodonWire:
         told = date(came.headers)
         clock = came.at if told is None else told
         known, body = classify.limits(came.headers, clock), None if came.cut else decoded(came.body)
-        asked = classify.Context(host == self.home, token, "acct" in request.params)
+        path = request.endpoint.removeprefix(host)
+        asked = classify.Context(host == self.home, token, "acct" in request.params, path == LOOK_UP)
         sense = classify.sense(came.status, body, known, clock, asked)
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else told
         kept = came.received() if self.whole else None
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, redacted(sense.why), kept)
-        if sense.missing == NO_INSTANCE and request.endpoint == host + LOOK_UP:
+        if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
         if sense.kind == "missing":
             return replace(bare, rows=_none(request, host, sense.missing))
@@ -153,7 +155,7 @@ def _asked(path: str, params: Mapping[str, str]) -> dict[str, str]:
 
 def _none(request: Request, host: str, reason: str | None = None) -> Page:
     """The page on which the account that was asked about is missing; one of nobody where none was."""
-    reason = "unknown" if reason in (None, NO_INSTANCE) else reason
+    reason = "protected" if reason == NO_INSTANCE else reason or "unknown"
     if "acct" not in request.params:
         return Page()
     name = names.full(request.params["acct"], host)

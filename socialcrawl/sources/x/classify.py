@@ -8,11 +8,10 @@ rest, first what concerns one user, then money, then the credential, then the re
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from socialcrawl.model import LARGEST, Limit
+from socialcrawl.sources.headers import LAST, LONGEST, said
 
 FAMILIES = (
     ("x-rate-limit", False),
@@ -20,8 +19,6 @@ FAMILIES = (
     ("x-user-limit-24hour", True),
 )
 RESOURCE = ("resource-not-found", "not-authorized-for-resource", "disallowed-resource", "resource-unavailable")
-LAST = 253_402_300_800.0  # the year 10000, Unix seconds: no calendar goes further
-LONGEST = 300  # characters of what a server said
 SPENT = re.compile(r"credit|spend\w*[\s_-]*(cap|limit)|(limit|cap)\w* on spending", re.IGNORECASE)
 
 
@@ -40,15 +37,6 @@ def limits(headers: Mapping[str, str]) -> list[Limit]:
             if 0 <= limit.resets < LAST and max(limit.left, limit.most) <= LARGEST and limit.most >= 0:
                 found.append(limit)
     return found
-
-
-def date(headers: Mapping[str, str]) -> float | None:
-    """The server's clock in Unix seconds; X writes the zone as UTC or GMT."""
-    try:
-        moment = parsedate_to_datetime(headers["Date"])
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (KeyError, ValueError, OverflowError):
-        return None
 
 
 def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[str, str]:
@@ -141,9 +129,3 @@ def _reasons(problem: Mapping[str, Any]) -> str:
     errors = problem.get("errors")
     messages = [said(e.get("message", "")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
     return "; ".join(message for message in messages if message)[:LONGEST]
-
-
-def said(words: Any) -> str:
-    """What a server told, on one line: nothing that moves a terminal's cursor, and no novel."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in str(words)[: 2 * LONGEST])
-    return " ".join(shown.split())[:LONGEST]

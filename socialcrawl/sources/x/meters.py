@@ -8,7 +8,7 @@ from typing import Any
 from socialcrawl.errors import SourceError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import LARGEST, Request
-from socialcrawl.sources.x import classify
+from socialcrawl.sources.headers import said
 from socialcrawl.sources.x.source import SEARCH
 from socialcrawl.sources.x.vocabulary import VOCABULARIES, Vocabulary
 
@@ -106,7 +106,7 @@ def _number(value: Any) -> int:
 def _unusable(what: str, body: Any) -> SourceError:
     errors = body.get("errors") if isinstance(body, dict) else None
     first = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else {}
-    told = classify.said(first.get("detail") or first.get("message") or first.get("title") or "")
+    told = said(first.get("detail") or first.get("message") or first.get("title") or "")
     if told:
         return SourceError(f"X did not answer the request for {what}: {told}")
     return SourceError(f"X's answer to the request for {what} does not say it: is base_url right?")

@@ -12,6 +12,7 @@ from urllib3.exceptions import HTTPError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Grant, Page, Received, Reply, Request, Who
 from socialcrawl.secret import conceal, redacted
+from socialcrawl.sources.headers import date
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.x import classify, parse
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, TIMELINE
@@ -84,14 +85,14 @@ class XWire:
             return Reply("broken", self.now(), why=why), None
         at, status = self.now(), response.status_code
         body = decoded(response.content)
-        known, date = classify.limits(response.headers), classify.date(response.headers)
-        if date is None and status == 429:
-            date = at  # without the server's clock, the reset is read by ours
-        kind, why = classify.kind(status, body, known, at if date is None else date)
+        known, told = classify.limits(response.headers), date(response.headers)
+        if told is None and status == 429:
+            told = at  # without the server's clock, the reset is read by ours
+        kind, why = classify.kind(status, body, known, at if told is None else told)
         cost = {"ok": self.policy.fee(request.endpoint), "lost": request.most}.get(kind, 0)
         came = _received(response) if self.whole else None
         why = redacted(why)
-        return Reply(kind, at, cost=cost, status=status, date=date, limits=known, why=why, received=came), body
+        return Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=came), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows, cursor and cost."""
