@@ -20,6 +20,8 @@ from socialcrawl.plan import chosen
 from socialcrawl.platforms import known
 from socialcrawl.protocols import History
 from socialcrawl.settings import Settings, checked
+from socialcrawl.sources.web.urls import normalised
+from socialcrawl.store.erasure.alike import alike
 from socialcrawl.store.traces import Ask, Begun, Led, Traces
 from socialcrawl.store.versions import in_force
 
@@ -82,6 +84,7 @@ class Explanation:
     to ask it; `decision` is about the last one that was a choice, or about now; `links` are those known by then;
     `names` say how nodes are called; `together` is the refresh rate r. `epochs` have (number, first pick.n, when, why);
     `versions` of the settings (number, first pick.n, when, keys that changed), `version` is the one explained with.
+    `platform` is that of the campaign; `alike` are accounts that an unknown name without its domain may mean.
     """
 
     campaign: str
@@ -102,6 +105,8 @@ class Explanation:
     epochs: Sequence[tuple[int, int, str, str]] = ()
     version: int = 0
     versions: Sequence[tuple[int, int, str, Sequence[str]]] = ()
+    platform: str = "x"
+    alike: Sequence[str] = ()
 
 
 def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanation:
@@ -113,12 +118,38 @@ def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanati
     """
     whole = traces.begun(campaign)
     user = user.strip().removeprefix("@")
-    known = traces.known(whole, user)
-    if known is None or known.forgotten_at is not None:
+    if whole.platform == "web":
+        user = normalised(user) or user
+    held = traces.known(whole, user)
+    if held is None or held.forgotten_at is not None:
         why = traces.forgotten(whole.platform, user)
-        gone = known is not None or why is not None
-        return Explanation(whole.name, user, "forgotten" if gone else "unknown", why=why)
-    return _Case(traces, whole, user, known.node).explanation()
+        gone = held is not None or why is not None
+        near = () if gone else alike(traces.connection, whole.platform, user)
+        state = "forgotten" if gone else "unknown"
+        return Explanation(whole.name, user, state, why=why, platform=whole.platform, alike=near)
+    return _Case(traces, whole, user, held.node).explanation()
+
+
+def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
+    """The seeds that a campaign (the newest, if none is named) names and could not read, with why: the first `most`.
+
+    Raises:
+        StoreError: there is no such campaign.
+    """
+    whole = traces.begun(campaign)
+    found: list[tuple[str, str]] = []
+    for name in filter(None, map(_named, whole.identity["seeds"]["usernames"])):
+        held = traces.known(whole, name) if len(found) < most else None
+        asks = traces.asks(whole.id, held.node) if held is not None else []
+        why = asks[-1].missing if asks else None
+        if why is not None and not why.startswith(SAME):
+            found.append((name, why))
+    return found
+
+
+def _named(seat: Any) -> str | None:
+    """The name of a seed, as it is looked up; None where it was forgotten."""
+    return seat.strip().removeprefix("@") if isinstance(seat, str) else None
 
 
 def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
@@ -187,6 +218,7 @@ class _Case:
             self.epochs,
             self.version.number,
             [(one.number, one.first, one.at, one.changed) for one in self.versions],
+            self.begun.platform,
         )
 
     def _fold(self, before: int) -> None:

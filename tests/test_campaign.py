@@ -1,9 +1,14 @@
+import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from crawling import TOPIC, campaign_of, crawl, posts, rows, sequence
+from rich.console import Console
 
+from socialcrawl.apps.campaign import as_object, told, work
+from socialcrawl.apps.report import show
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
 from socialcrawl.mock.server import running
@@ -203,3 +208,30 @@ def test_a_seed_that_turns_out_to_be_an_account_already_met_is_gone_on_with_afte
     merged = "select count(*) from outcome where missing like 'same-as:%'"
     assert rows(tmp_path / "a.db", merged)[0][0] > 0
     assert sequence(tmp_path / "a.db") == sequence(tmp_path / "whole.db")
+
+
+def test_a_run_names_the_seeds_that_could_not_be_read_and_says_why(tmp_path):
+    gone = [n for n, row in sorted(GONE.accounts.by_username.items()) if GONE.accounts.fates[row] == SUSPENDED][:1]
+    here = [n for n in ACTIVE if GONE.accounts.fates[GONE.accounts.by_username[n]] == HERE][:1]
+    seeds = {"search": False, "usernames": [*gone, *here, "nobody_at_all"]}
+    with running(posts(), missing=0.3, limit=100_000) as mock:
+        settings = campaign_of(mock.url, tmp_path / "a.db", seeds=seeds, crawl={"steps": 2})
+        ending = work(settings, Console(file=io.StringIO()), quiet=True)
+    assert ending.unread == [(gone[0], "suspended"), ("nobody_at_all", "unknown")]
+    assert as_object(ending)["seeds_unread"] == {gone[0]: "suspended", "nobody_at_all": "unknown"}
+    console = Console(file=io.StringIO(), width=100)
+    told(settings, console, ending, as_json=False)
+    text = console.file.getvalue()
+    assert f"seeds that could not be read:\n  {gone[0]}: suspended\n  nobody_at_all: unknown\n" in text
+
+
+def test_pages_in_a_report_have_no_at(mock, tmp_path):
+    settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2})
+    ending = work(settings, Console(file=io.StringIO()), quiet=True)
+    top = [{**ending.found.top[0], "account": "@https://a.example/"}, {**ending.found.top[1], "account": "did:plc:bob"}]
+    for platform, word, name in (("web", "page", "https://a.example/"), ("x", "account", "@https://a.example/")):
+        console = Console(file=io.StringIO(), width=100)
+        show(console, replace(ending.found, platform=platform, top=top), None, billed=False)
+        lines = [line.split() for line in console.file.getvalue().splitlines()]
+        assert [word, "relevance"] in [line[:2] for line in lines]
+        assert {line[0] for line in lines if line} >= {name, "did:plc:bob"}

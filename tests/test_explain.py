@@ -17,7 +17,7 @@ from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import strategy
 from socialcrawl.errors import StoreError
-from socialcrawl.explain import crawl_of
+from socialcrawl.explain import crawl_of, unread
 from socialcrawl.explain import explain as explain_by
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
@@ -430,3 +430,67 @@ def test_explaining_changes_nothing_and_does_not_disturb_a_writer(file):
             child = socialcrawl("explain", "person0", "--db", file, within=20)
         assert child.returncode == 0
         assert rows(store, "select count(*) as c, max(id) as m from request") == before
+
+
+def write(store, *statements):
+    with store.connection.begin():
+        for statement in statements:
+            store.connection.exec_driver_sql(statement)
+
+
+def test_the_seeds_that_could_not_be_read_are_named_with_why(place):
+    with crawled(place, settings_of(steps=20)) as store:
+        traces = Traces(store.connection)
+        assert unread(traces) == unread(traces, "tiny") == [("person11", "protected"), ("nobody", "suspended")]
+        assert unread(traces, most=1) == [("person11", "protected")]
+        write(store, "update outcome set missing = null where missing = 'protected'")
+        assert unread(traces) == [("nobody", "suspended")]
+
+
+def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, capsys):
+    from rich.console import Console
+
+    from socialcrawl.apps.explained import explained
+
+    with crawled(file, settings_of(steps=4)) as store:
+        page = "https://a.example/wiki/One"
+        write(store, "update campaign set platform = 'web'", "update account set platform = 'web'",
+              f"update account set username = '{page}', handle = lower('{page}'), platform_id = '{page}' "
+              "where handle = 'person0'")  # fmt: skip
+        for spelled in (page, "HTTPS://A.example:443/wiki/./One#top"):
+            told = explain(store.connection, spelled)
+            assert (told.user, told.state, told.platform) == (page, "seed", "web")
+            explained(file, spelled, None, Console(width=200))
+            assert capsys.readouterr().out.startswith(f"{page} in the campaign")
+        explained(file, "a.example/wiki/One", None, Console(width=200))
+        text = capsys.readouterr().out
+        assert text.startswith("a.example/wiki/One in the campaign")
+        assert "no page that was read links to it" in text
+        assert f"it knows {page}: ask for the whole name" in text
+
+
+@pytest.mark.parametrize(("platform", "end"), [("mastodon", "@a.example"), ("bluesky", ".a.example")])
+def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, file, capsys):
+    from rich.console import Console
+
+    from socialcrawl.apps.explained import explained
+
+    with crawled(file, settings_of(steps=4)) as store:
+        assert explain(store.connection, "ghost").alike == []
+        write(store, f"update campaign set platform = '{platform}'", f"update account set platform = '{platform}', "
+              f"username = username || '{end}', handle = handle || '{end}'")  # fmt: skip
+        told = explain(store.connection, "Person0")
+        assert (told.state, [name.lower() for name in told.alike]) == ("unknown", [f"person0{end}"])
+        explained(file, "Person0", None, Console(width=200))
+        assert f"it knows @person0{end}: ask for the whole name" in capsys.readouterr().out.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "as_read"),
+    [("bob", "@bob"), ("bob@a.example", "@bob@a.example"), ("12", "12"), ("did:plc:bob", "did:plc:bob"),
+     ("https://a.example/", "https://a.example/")],
+)  # fmt: skip
+def test_names_have_an_at_and_ids_have_none(name, as_read):
+    from socialcrawl.apps.explained import shown
+
+    assert shown(name) == as_read

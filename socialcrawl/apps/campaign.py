@@ -5,7 +5,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import inf
@@ -19,6 +19,7 @@ from socialcrawl.apps.quote import already, still
 from socialcrawl.apps.report import Spending, show
 from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
+from socialcrawl.explain import unread
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.shape import allowed
 from socialcrawl.model import MILLS_PER_DOLLAR, Stop, Wait, iso
@@ -28,6 +29,7 @@ from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.shadows import judgement
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
+from socialcrawl.store.traces import Traces
 from socialcrawl.words import span
 
 DAY = 86_400.0
@@ -38,7 +40,10 @@ CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERR
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best."""
+    """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best.
+
+    `unread` are named seeds that could not be read, with why.
+    """
 
     reason: Wait | Stop
     found: Summary
@@ -46,6 +51,7 @@ class Ending:
     billed: bool
     spending: Spending
     judgement: Judgement | None
+    unread: Sequence[tuple[str, str]] = ()
 
 
 def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
@@ -72,10 +78,11 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         found = summary(campaign.store.connection, settings.name)
         spent = spending(campaign.store.connection, settings.name)
         guessed = judgement(campaign.store.connection, settings.name)
+        lost = unread(Traces(campaign.store.connection), settings.name) if found.missing else []
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
-    return Ending(reason, found, code, campaign.plan.billed, spent, guessed)
+    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost)
 
 
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -83,8 +90,15 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
     if as_json:
         sys.stdout.write(json.dumps(as_object(ending)) + "\n")
         return
-    spent, guessed = ending.spending, ending.judgement
-    show(console, ending.found, _beside(settings), billed=ending.billed, spending=spent, judgement=guessed)
+    show(
+        console,
+        ending.found,
+        _beside(settings),
+        billed=ending.billed,
+        spending=ending.spending,
+        judgement=ending.judgement,
+        unread=ending.unread,
+    )
     console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: "
@@ -118,6 +132,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
         "requests": found.sent,
         "reused": found.reused,
         "dollars": found.cost / MILLS_PER_DOLLAR,
+        "seeds_unread": dict(ending.unread),
     } | ({} if ending.judgement is None else {"guesses": asdict(ending.judgement)})
 
 

@@ -14,7 +14,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go;
 def forget(
     *,
     database: Database = None,
-    user: Annotated[list[str] | None, typer.Option(help="An id, or a username as @name; may be given again.")] = None,
+    user: Annotated[
+        list[str] | None, typer.Option(help="An id, a username as @name, a page's address; may be given again.")
+    ] = None,
     post: Annotated[list[str] | None, typer.Option(help="The id of a post; may be given again.")] = None,
     from_file: Annotated[
         Path | None, typer.Option(help="Lines user:ID, post:ID or @name; or the result of a compliance job of X.")

@@ -6,15 +6,19 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import typer
 
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
+from socialcrawl.platforms import known
+from socialcrawl.sources.web.urls import normalised
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import opened
 from socialcrawl.store.erasure import forgetting, quiet
+from socialcrawl.store.erasure.alike import alike
 from socialcrawl.store.erasure.forgetting import Report
 from socialcrawl.store.erasure.orders import Order
 from socialcrawl.store.summary import platform_meant
@@ -22,6 +26,11 @@ from socialcrawl.store.summary import platform_meant
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}
 SPAN = re.compile(r"(\d{1,5}) ?([dwy])")
+FULL = {
+    "bluesky": "write a handle with its domain, as name.bsky.social, or a DID",
+    "mastodon": "write it with its instance, as name@domain",
+    "web": "write the address of a page in full, as https://example.org/page",
+}
 ROWS = {
     "account": "accounts emptied",
     "post": "posts removed",
@@ -73,7 +82,43 @@ def forget(where: Where, order: Order, platform: str | None, manner: Manner) -> 
     passed = f", {order.passed} lines of the file ask for nothing" if order.passed else ""
     with opened(where, create=False) as connection:
         meant = platform_meant(connection, platform)
-    _work(where, partial(forgetting.forget, order=order, now=now, platform=meant), manner, passed)
+        order = ordered_on(connection, order, meant)
+    kind = "page" if meant == "web" else "user"
+    _work(where, partial(forgetting.forget, order=order, now=now, platform=meant), manner, passed, kind)
+
+
+def ordered_on(connection: Any, order: Order, platform: str) -> Order:
+    """An order in the words of a platform: names in full, addresses of pages in their one form.
+
+    Args:
+        connection: the database, which is asked whom a name without its domain may mean.
+        order: as it was given.
+        platform: that of the ids and names.
+
+    Raises:
+        SettingsError: on that platform nobody can be called so; the message names the accounts that may be meant.
+    """
+    if platform == "x":
+        return order
+    told = Order(posts=order.posts, places=order.places, passed=order.passed)
+    if platform == "web":
+        told.posts = {normalised(key) or key: why for key, why in order.posts.items()}
+    for key, why in (*order.users.items(), *order.names.items()):
+        name = _called(connection, key, platform)
+        (told.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else told.names)[name] = why
+    return told
+
+
+def _called(connection: Any, given: str, platform: str) -> str:
+    if platform == "bluesky" and given.isdecimal():
+        return given  # an id of a compliance file
+    try:
+        (name,) = known.platform(platform).names([given])
+    except SettingsError as error:
+        found = alike(connection, platform, given)
+        here = f" In this database it may be {', '.join(found)}." if found else ""
+        raise SettingsError(f"{given!r} is no whole name on {platform}: {FULL[platform]}.{here}") from error
+    return name
 
 
 def retain(where: Where, kept: float, manner: Manner) -> None:
@@ -88,12 +133,21 @@ def retain(where: Where, kept: float, manner: Manner) -> None:
     _work(where, partial(forgetting.retain, before=before, now=iso(now)), manner, f", of before {before[:19]}")
 
 
-def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str) -> None:
+def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, kind: str = "user") -> None:
     with opened(where, create=False, durable=True) as connection:
         if not (manner.dry or manner.yes):
-            _agreed(quiet.erase(connection, work, dry=True), more, manner)
+            _agreed(_of_kind(quiet.erase(connection, work, dry=True), kind), more, manner)
         report = quiet.erase(connection, work, dry=manner.dry)
-    _tell(report, more, manner)
+    _tell(_of_kind(report, kind), more, manner)
+
+
+def _of_kind(report: Report, kind: str) -> Report:
+    """The report, in which accounts are called what they are: on the web they are pages."""
+
+    def named(keys: list[str]) -> list[str]:
+        return [f"{kind}:{key.removeprefix('user:')}" if key.startswith("user:") else key for key in keys]
+
+    return Report(report.counts, named(report.unheld), named(report.before))
 
 
 def _agreed(report: Report, more: str, manner: Manner) -> None:

@@ -66,10 +66,14 @@ def _asked(where: Where, user: str, campaign: str | None) -> Explanation:
 
 
 def _story(told: Explanation) -> Iterator[str]:
-    who = f"@{told.user}" if told.names is None or told.node is None else _called(told, told.node)
+    who = told.user if told.platform == "web" else shown(told.user)
+    who = who if told.names is None or told.node is None else _called(told, told.node)
     yield f"{who} in the campaign {told.campaign}"
     if told.state == "unknown":
-        yield "this database has never heard of it: nobody who was read mentions it, and no search found it"
+        page = "no page that was read links to it" if told.platform == "web" else "nobody who was read mentions it"
+        yield f"this database has never heard of it: {page}, and no search found it"
+        if told.alike:
+            yield f"it knows {', '.join(map(shown, told.alike))}: ask for the whole name"
     elif told.state == "forgotten":
         yield f"it was forgotten ({told.why or 'on request'}): nothing of it is left, and it is not collected again"
     else:
@@ -158,7 +162,7 @@ def _links(told: Explanation, top: int) -> Table:
     best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
     title = f"who links to it ({len(best):,} of {len(told.links):,})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("account", overflow="fold")
+    table.add_column("page" if told.platform == "web" else "account", overflow="fold")
     for name in ("relevance", "alpha", "product", "decision"):
         table.add_column(name, justify="right")
     for link in best:
@@ -173,7 +177,12 @@ def _source(told: Explanation, link: Led) -> str:
 
 def _called(told: Explanation, node: Any) -> str:
     name = (told.names or {}).get(node, f"account {node}")
-    return name if name.startswith("account ") else f"@{name}"
+    return name if name.startswith("account ") else shown(name)
+
+
+def shown(name: str) -> str:
+    """An account as people read it: names with an @; ids and the addresses of pages as they are."""
+    return name if name.isdecimal() or name.startswith(("did:", "http://", "https://")) else f"@{name}"
 
 
 def _plain(value: Any) -> Any:

@@ -29,6 +29,7 @@ def show(
     billed: bool,
     spending: Spending | None = None,
     judgement: Judgement | None = None,
+    unread: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Print a summary, and draw its curve into `png` if one is named.
 
@@ -39,6 +40,7 @@ def show(
         billed: whether the server charges for what it returns.
         spending: requests and mills by act, from `statistics.spending`; without it, only the whole is told.
         judgement: which estimator guessed best, from `shadows.judgement`; None where nobody looked on.
+        unread: the seeds that were named and could not be read, with why, from `explain.unread`.
     """
     console.print()
     console.print(_best(found))
@@ -54,6 +56,8 @@ def show(
         console.print()
         console.print(_estimators(judgement))
     console.print(_totals(found, spending or {}, billed=billed))
+    if unread:
+        console.print(Text("\n".join(["seeds that could not be read:", *(f"  {who}: {why}" for who, why in unread)])))
     if png is not None and len(found.steps):
         figure.png(png, found.steps, f"{found.name}: relevance found")
         console.print(f"score curve: {png}", soft_wrap=True)
@@ -61,12 +65,14 @@ def show(
 
 def _best(found: Summary) -> Table:
     table = Table(title="most relevant accounts", title_justify="left", box=None, pad_edge=False)
-    table.add_column("account", overflow="fold")
+    pages = found.platform == "web"
+    table.add_column("page" if pages else "account", overflow="fold")
     for name in ("relevance", "matches", "posts read", "step"):
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for row in found.top:
         step = "seed" if row["act"] == "seed" else f"{row['step']:,}"
-        table.add_row(Text(row["account"]), f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['posts']:,}", step)
+        name = row["account"].removeprefix("@") if pages else row["account"]
+        table.add_row(Text(name), f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['posts']:,}", step)
     if not found.top:
         table.add_row("none yet", "", "", "", "")
     return table

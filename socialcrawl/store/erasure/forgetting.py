@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from socialcrawl.store.epochs import begun
-from socialcrawl.store.erasure import derived, found, ledger, rows, seats, tombstones
+from socialcrawl.store.erasure import derived, found, ledger, rows, seats, shortened, tombstones
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.orders import Order
 
@@ -92,7 +92,8 @@ def _of_others(connection: Connection, gone: Gone, now: str, scrubbed: set[str])
     """What others' rows hold of the forgotten, and the forgotten's own accounts."""
     cited = rows.cited(connection)
     reworded = rows.reworded(connection, gone) if gone.names or gone.ids or gone.posts else 0
-    keys = {*gone.ids, *gone.names, *gone.posts, *scrubbed}
+    reworded += shortened.shortened(connection, gone)
+    keys = {*gone.ids, *gone.names, *gone.brief, *gone.posts, *scrubbed}
     return {
         "text": cited + reworded,
         "response": rows.unheard(connection, keys),

@@ -4,15 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, MetaData, Select, Table, Text, select
+from sqlalchemy import Column, Connection, MetaData, Select, Table, Text, or_, select, union
 
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.erasure.keyed import keyed
-from socialcrawl.store.erasure.orders import Order
+from socialcrawl.store.erasure.orders import WHY, Order
 from socialcrawl.store.erasure.tombstones import AGED
+from socialcrawl.store.erasure.whose import owned, short
 from socialcrawl.store.tables import Count, account, mention, outcome, post
 
 SAME = "same-as:"
+FEW = 20  # accounts to search for in SQL
+REFERENCES = ("reply_to", "quote_of", "conversation_id", "repost_of")
 
 _temporary = MetaData()
 gone_node = Table("gone_node", _temporary, Column("node", Count, primary_key=True, autoincrement=False),
@@ -46,6 +49,12 @@ class Gone:
     names: dict[str, str] = field(default_factory=dict)
     owners: dict[str, int] = field(default_factory=dict)
     posts: dict[str, Reason] = field(default_factory=dict)
+
+    @property
+    def brief(self) -> dict[str, str]:
+        """The short forms of their names, with why; X has none."""
+        whys = self.names.items() if self.platform != "x" else ()
+        return {name: why for key, why in whys if (name := short(key)) is not None}
 
 
 def temporary(connection: Connection) -> None:
@@ -134,18 +143,38 @@ def _aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -> lis
 
 
 def _posts(connection: Connection, gone: Gone) -> None:
-    """The posts of the forgotten, and others' reposts of what goes, which are copies of it."""
+    """The posts of the forgotten, those that others refer to included, and others' reposts of what goes: copies."""
     held = select(post.c.id, post.c.author).where(post.c.author.in_(select(gone_node.c.node)))
     _add(connection, gone, ((row.id, gone.nodes[row.author]) for row in connection.execute(held).all()))
     theirs = select(mention.c.post, mention.c.node).where(
         mention.c.kind == "repost", mention.c.node.in_(select(gone_node.c.node))
     )
     _add(connection, gone, ((row.post, gone.nodes[row.node]) for row in connection.execute(theirs).all()))
+    _add(connection, gone, ((key, WHY) for key in _referred(connection, gone)))
     copies = select(post.c.id, post.c.repost_of).where(
         post.c.repost_of.in_(select(gone_post.c.id)), post.c.id.not_in(select(gone_post.c.id))
     )
     while rows := connection.execute(copies).all():
         _add(connection, gone, ((row.id, gone.posts[row.repost_of].why) for row in rows))
+
+
+def _referred(connection: Connection, gone: Gone) -> list[str]:
+    """The ids of posts of the forgotten that others' posts refer to, by what such an id says of its author."""
+    keys = [key.partition("@")[0] for key in (*gone.ids, *gone.names)]
+    if gone.platform == "x" or not keys:  # ids of X say nothing
+        return []
+    columns = [post.c[name] for name in REFERENCES]
+    # The database finds a few words sooner than we look at every id; addresses may write other letters as %C3%A9.
+    few = len(keys) <= FEW and all(map(str.isascii, keys))
+    asked = union(
+        *(
+            select(column).where(or_(*(column.icontains(key, autoescape=True) for key in keys)))
+            if few
+            else select(column).where(column.is_not(None))
+            for column in columns
+        )
+    )
+    return sorted(key for key in connection.execute(asked).scalars() if owned(key, gone.ids, gone.names))
 
 
 def _add(connection: Connection, gone: Gone, rows: Iterable[tuple[str, str]]) -> None:

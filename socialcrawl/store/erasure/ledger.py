@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, select
 
+from socialcrawl.limits.policy import host
 from socialcrawl.model import Answer
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import updating
@@ -102,7 +103,7 @@ def write(connection: Connection, ledger: Ledger) -> int:
 
 
 def _rows(connection: Connection) -> Iterator[Any]:
-    names = ("id", "campaign", "n", "part", "kind", "posts", *CLEANED)
+    names = ("id", "campaign", "n", "part", "kind", "posts", "endpoint", *CLEANED)
     columns = select(*(request.c[name] for name in names))
     for campaign in (
         connection.execute(select(request.c.campaign).distinct().order_by(request.c.campaign)).scalars().all()
@@ -195,13 +196,23 @@ def asked(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
     for name in (*IDS, *NAMES):
         if name in params:
             keys = [str(params[name])] if name == "url" else str(params[name]).split(",")
-            stay = [key for key in keys if (key.lower() not in gone.names if name in NAMES else key not in gone.ids)]
+            stay = [key for key in keys if not _names(name, key, row.endpoint, gone)]
             left[name] = ",".join(stay)
+    if params.get("acct") and not left["acct"]:
+        left.pop("id", None)  # the number by which one instance knows the same account
     if left == params:
         return row.params, row.digest, row.cursor
     nobody = not any(left.get(name) for name in (*IDS, *NAMES))
     left = {name: value for name, value in left.items() if value and not (nobody and name in TOKENS)}
     return orjson.dumps(left).decode(), None, None if nobody else row.cursor
+
+
+def _names(param: str, key: str, endpoint: str, gone: Gone) -> bool:
+    """Whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
+    if param in IDS:
+        return key in gone.ids
+    whole = f"{key}@{host(endpoint)}" if param == "acct" and "@" not in key else key
+    return not gone.names.keys().isdisjoint((key.lower(), whole.lower()))
 
 
 def _page(came: Came, gone: Gone) -> Came | None:

@@ -38,8 +38,8 @@ class Order:
         """Add a user: `@name`, a name, or an id: digits (a name of digits is written with its @), a DID, an address."""
         text = given.strip()
         name = text.removeprefix("@")
-        if text.isdecimal() or text.startswith(("did:", "http://", "https://")):
-            self.users[text] = WHY
+        if text.isdecimal() or name.lower().startswith(("did:", "http://", "https://")):
+            self.users[name] = WHY
         elif NAME.fullmatch(name):
             self.names[name.lower()] = WHY
         else:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import orjson
 from sqlalchemy import Connection, delete, exists, select, update
 
 from socialcrawl.model import AccountRow, Page, PostRow, Who
@@ -13,7 +14,8 @@ from socialcrawl.store.erasure.orders import WHY
 from socialcrawl.store.erasure.seats import cleared
 from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.erasure.texts import linked, named, without_links, without_names
-from socialcrawl.store.erasure.tombstones import AGED, any_set, digest, put, reasons
+from socialcrawl.store.erasure.tombstones import AGED, SHORT, any_set, digest, put, reasons
+from socialcrawl.store.erasure.whose import owned, owners, shorts
 from socialcrawl.store.tables import account, mention, post, request
 
 
@@ -22,7 +24,8 @@ class Barred:
     """What of a page was forgotten: users by id, names in lower case, posts by id.
 
     `aged` are posts that only became too old: they are not stored again, but others may repost and answer them.
-    `asked` are names that a look-up asked about, of accounts that are stored by that name only.
+    `asked` are names that a look-up asked about, of accounts that are stored by that name only. `short` are short forms
+    of names, in lower case, which count in posts that mention somebody who was forgotten, and nowhere else.
     """
 
     users: Collection[str] = frozenset()
@@ -30,6 +33,7 @@ class Barred:
     posts: Collection[str] = frozenset()
     aged: Collection[str] = frozenset()
     asked: Collection[str] = frozenset()
+    short: Collection[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.users or self.names or self.posts or self.aged)
@@ -108,9 +112,13 @@ class Barring:
         if not self._any:
             return Barred()
         whos = _whos(page)
-        names = self.names([*(w.username.lower() for w in whos if w.username), *named(_texts(page))])
+        referred = {owner for key in _ids(page) for owner in owners(key)}
+        known = [w.username.lower() for w in whos if w.username]
+        names = self.names([*known, *named(_texts(page)), *(owner.lower() for owner in referred)])
         ids, links = [w.id for w in whos if w.id], linked(_texts(page))
-        users = set(self._of("user", [*ids, *(row.author for row in page.posts), *links]))
+        users = set(
+            self._of("user", [*ids, *(row.author for row in page.posts), *links, *referred, *self._pages(page)])
+        )
         learned = {w.id for w in whos if w.id and (w.username or "").lower() in names} - users
         users |= learned
         posts = self._of("post", [*_ids(page), *links])
@@ -118,7 +126,9 @@ class Barring:
         shown = self._theirs({w.username.lower() for w in whos if w.username and w.id in users} - names, users)
         self._remember("user", learned, now)
         self._remember("name", shown, now)
-        return Barred(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
+        self._remember(SHORT, shorts(shown) if self.platform != "x" else (), now)
+        found = Barred(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
+        return replace(found, short=self._short(page, found)) if found else found
 
     def empty(self, names: Collection[str], now: str, request_id: int) -> None:
         """Empty the accounts that are stored by one of these names only, and take the names out of a request.
@@ -129,9 +139,22 @@ class Barring:
             return
         self._empty(list(self._by_name_only(names).values()), now)
         mine = request.c.id == request_id
-        row = self.connection.execute(select(request.c.params, request.c.digest, request.c.cursor).where(mine)).one()
+        columns = select(request.c.params, request.c.digest, request.c.cursor, request.c.endpoint)
+        row = self.connection.execute(columns.where(mine)).one()
         params, hashed, _ = asked(row, self._gone(names))
         self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
+
+    def _short(self, page: Page, gone: Barred) -> set[str]:
+        """What the posts that mention somebody who was forgotten may call them for short."""
+        theirs = [m for m in page.mentions if gone.who(m.who)] if self.platform != "x" else []
+        told = shorts(m.who.username for m in theirs if m.who.username)
+        return told | set(self._of(SHORT, sorted(named(page.posts[m.post].text for m in theirs))))
+
+    def _pages(self, page: Page) -> list[str]:
+        """The addresses to which pages of the web link: ids of accounts."""
+        if self.platform != "web":
+            return []
+        return [str(url) for row in page.posts if row.urls for url in orjson.loads(row.urls)]
 
     def _theirs(self, names: Collection[str], users: Collection[str]) -> set[str]:
         """Those of the names that are not known as the name of somebody else, who is not forgotten."""
@@ -182,12 +205,13 @@ class Barring:
 
 def _forgotten(row: PostRow, gone: Barred) -> bool:
     whole = row.id in gone.posts or row.id in gone.aged
-    return whole or row.author in gone.users or row.repost_of in gone.posts
+    theirs = row.repost_of in gone.posts or owned(row.repost_of, gone.users, gone.names)
+    return whole or row.author in gone.users or theirs
 
 
 def _post(row: PostRow, gone: Barred, *, cited: bool) -> PostRow:
     kept = row._replace(
-        text=without_names(row.text, gone.names, gone.keys),
+        text=without_names(row.text, {*gone.names, *gone.short} if cited else gone.names, gone.keys),
         urls=without_links(row.urls, gone.names, gone.keys),
         reply_to=_cut(row.reply_to, gone),
         quote_of=_cut(row.quote_of, gone),
@@ -197,7 +221,7 @@ def _post(row: PostRow, gone: Barred, *, cited: bool) -> PostRow:
 
 
 def _cut(key: str | None, gone: Barred) -> str | None:
-    return None if key in gone.posts else key
+    return None if key in gone.posts or owned(key, gone.users, gone.names) else key
 
 
 def _account(row: AccountRow, gone: Barred) -> AccountRow:

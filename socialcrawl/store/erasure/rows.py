@@ -24,6 +24,7 @@ PROFILE = ("name", "description", "created_at", "followers", "following", "posts
 REFERENCES = ("reply_to", "quote_of", "conversation_id")
 PLACES = ("geo", "coordinates", "place")  # what X's JSON says of where a post was written
 WORDS = re.compile(r"\w+")
+ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
 LONGER = re.compile(r"\w++(?:[.@:\\-]++\w++)+")
 MARKS = ("@", "\uff20")
 HOSTS = ("x.com/", "twitter.com/")
@@ -47,7 +48,7 @@ def reworded(connection: Connection, gone: Gone) -> int:
     statement, number = updating(connection, post, names, "id"), 0
     columns = select(post.c.id, *(post.c[column] for column in names)).where(post.c.id.not_in(select(gone_post.c.id)))
     if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
-        words = [*(name for name in gone.names if name.isascii()), *HOSTS]
+        words = [*(name for name in gone.names if name.isascii()), *(key for key in gone.ids if "://" in key), *HOSTS]
         if not all(map(str.isascii, gone.names)):  # SQLite knows the cases of ASCII only
             words += MARKS
         found_in = (post.c[column].icontains(word, autoescape=True) for column in names for word in words)
@@ -153,9 +154,10 @@ def unheard(connection: Connection, keys: set[str]) -> int:
 
 
 def _longer(told: str) -> Iterator[str]:
-    """What may be a name or an id and is more than a word: bob.example.org, did:plc:abc."""
+    """What may be a name or an id and is more than a word: bob.example.org, did:plc:abc, the address of a page."""
     for found in LONGER.findall(told):
         yield from (found, found.rpartition("@")[2])
+    yield from ADDRESS.findall(told)
 
 
 def outlived(connection: Connection, before: str) -> int:
@@ -187,6 +189,7 @@ def remembered(connection: Connection, gone: Gone, now: str) -> int:
     count = select(func.count()).select_from(tombstone)
     before = connection.execute(count).scalar_one()
     rows = [*_stones(gone.platform, "user", gone.ids, now), *_stones(gone.platform, "name", gone.names, now)]
+    rows += _stones(gone.platform, tombstones.SHORT, gone.brief, now)
     rows += [(tombstones.digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
     raised = sum(tombstones.put(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK))
     return raised + int(connection.execute(count).scalar_one() - before)

@@ -57,11 +57,11 @@ def without_names(text: str, names: Container[str], ids: Container[str] = ()) ->
 
 
 def without_links(listed: str | None, names: Container[str], ids: Container[str] = ()) -> str | None:
-    """A JSON list of links without those that hold a name or an id; None if none is left."""
+    """A JSON list of links without those that hold a name or an id, or are one; None if none is left."""
     if listed is None:
         return None
     links = orjson.loads(listed)
-    kept = [link for link in links if not _leads(str(link), names, ids)]
+    kept = [link for link in links if link not in ids and not _leads(str(link), names, ids)]
     return listed if len(kept) == len(links) else orjson.dumps(kept).decode() if kept else None
 
 

@@ -10,6 +10,7 @@ from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.tables import tombstone
 
 COLUMNS = ("digest", "kind", "why", "at")
+SHORT = "short"  # the kind of the short form of a name; it goes only where a post mentions whom it stands for
 AGED = "retain"  # why a tombstone was put where a post only became too old
 
 
@@ -18,7 +19,7 @@ def digest(platform: str, kind: str, key: str) -> str:
 
     Args:
         platform: x, ...
-        kind: user (by the platform's id), name (of a user, without regard to case) or post.
+        kind: user (by the platform's id), name (of a user, without regard to case), short (form of a name) or post.
         key: the id or the name.
     """
     exact = key.lower() if kind == "name" else key
