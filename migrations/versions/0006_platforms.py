@@ -16,6 +16,7 @@ KINDS, OLD_KINDS = (
     "mention, reply, repost or quote: the strongest that applies",
     "mention, reply or repost: the strongest that applies",
 )
+TOMBSTONES, OLD_TOMBSTONES = (f"user, name (of a user){more} or post" for more in (", short (of a name)", ""))
 PLATFORMS, OLD_PLATFORMS = "x, bluesky, mastodon or web", "x"
 WHYS, OLD_WHYS = (
     f"NULL, or why: suspended, protected, deleted, unknown, temporary, {more}forgotten, same-as:<node>"
@@ -40,14 +41,14 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_follow_followed"), "follow", ["followed"], unique=False)
     rows_back("follow", "follow", FOLLOW)
-    _say(KINDS, OLD_KINDS, PLATFORMS, OLD_PLATFORMS, WHYS, OLD_WHYS)
+    _say(KINDS, OLD_KINDS, PLATFORMS, OLD_PLATFORMS, WHYS, OLD_WHYS, TOMBSTONES, OLD_TOMBSTONES)
 
 
 def downgrade() -> None:
     away("follow")
     op.execute("create table kept_mention as select post, node, spans from mention where spans is not null")
     op.drop_column("mention", "spans")
-    _say(OLD_KINDS, KINDS, OLD_PLATFORMS, PLATFORMS, OLD_WHYS, WHYS)
+    _say(OLD_KINDS, KINDS, OLD_PLATFORMS, PLATFORMS, OLD_WHYS, WHYS, OLD_TOMBSTONES, TOMBSTONES)
 
 
 def _spans_back() -> None:
@@ -60,10 +61,11 @@ def _spans_back() -> None:
 def _say(*said: str) -> None:
     if op.get_bind().dialect.name != "postgresql":
         return
-    kinds, old_kinds, platforms, old_platforms, whys, old_whys = said
+    kinds, old_kinds, platforms, old_platforms, whys, old_whys, tombs, old_tombs = said
     op.alter_column("mention", "kind", existing_type=sa.String(8), comment=kinds, existing_comment=old_kinds)
     for table in ("account", "campaign"):
         op.alter_column(
             table, "platform", existing_type=sa.String(16), comment=platforms, existing_comment=old_platforms
         )
+    op.alter_column("tombstone", "kind", existing_type=sa.String(8), comment=tombs, existing_comment=old_tombs)
     op.alter_column("outcome", "missing", existing_type=sa.Text(), comment=whys, existing_comment=old_whys)

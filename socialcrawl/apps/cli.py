@@ -263,6 +263,7 @@ def report(
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
     from socialcrawl.apps.usage import compare  # noqa: PLC0415
+    from socialcrawl.explain import unread  # noqa: PLC0415
     from socialcrawl.loopback import is_loopback  # noqa: PLC0415
     from socialcrawl.plan import plan  # noqa: PLC0415
     from socialcrawl.policies import policy  # noqa: PLC0415
@@ -271,6 +272,7 @@ def report(
     from socialcrawl.store.shadows import judgement  # noqa: PLC0415
     from socialcrawl.store.statistics import spending  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
+    from socialcrawl.store.traces import Traces  # noqa: PLC0415
 
     if usage is not None and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
@@ -279,12 +281,14 @@ def report(
     with readable(place) as connection:
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
+        missing = unread(Traces(connection), found.name)
     show(
         console,
         found,
         png,
         billed=policy(found.platform).billed and not is_loopback(found.base_url),
         spending=spent,
+        unread=missing,
         judgement=guessed,
     )
     if settings is not None:

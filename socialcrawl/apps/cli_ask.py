@@ -40,7 +40,7 @@ def explore(
 
 
 def explain(
-    user: Annotated[str, typer.Argument(help="A username, with or without @, or the platform's id.")],
+    user: Annotated[str, typer.Argument(help="A username, with or without @, the platform's id, or a page.")],
     database: Database = None,
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
     top: Annotated[int, typer.Option(min=0, help="How many of the links that led to it are listed.")] = 10,

@@ -40,7 +40,7 @@ select count(*) from (
 TOTALS = """
 select count(*) filter (where coalesce(kind, '') <> 'held'),
   coalesce(sum(posts) filter (where coalesce(kind, '') <> 'held'), 0), coalesce(sum(coalesce(cost, most)), 0),
-  min(sent_at), max(arrived_at), count(*) filter (where kind = 'held')
+  min(sent_at), max(arrived_at), count(*) filter (where kind = 'held' and endpoint not like '%/robots.txt')
 from request where campaign = :campaign
 """
 # A request without a reply counts as spent, on the day on which it was sent.

@@ -253,7 +253,7 @@ tombstone = Table(
     "tombstone",
     metadata,
     Column("digest", String(32), primary_key=True, comment="hash of platform, kind and id (or name): nothing readable"),
-    Column("kind", String(8), nullable=False, comment="user, name (of a user) or post"),
+    Column("kind", String(8), nullable=False, comment="user, name (of a user), short (of a name) or post"),
     Column("why", Text, nullable=False, comment="forget, compliance:<reason> or retain"),
     Column("at", Text, nullable=False, comment="when it was forgotten"),
     comment="what was forgotten, and is not collected again",

@@ -1,0 +1,36 @@
+"""Texts of others that call the forgotten by the short form of a name, where the post mentions them."""
+
+from sqlalchemy import Connection, select
+
+from socialcrawl.store.bulk import updating
+from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
+from socialcrawl.store.erasure.keyed import CHUNK, keyed
+from socialcrawl.store.erasure.texts import without_names
+from socialcrawl.store.erasure.whose import short
+from socialcrawl.store.tables import account, mention, post
+
+
+def shortened(connection: Connection, gone: Gone) -> int:
+    """The number of others' posts in which short forms were replaced; mentions and names are still there."""
+    if not gone.brief:
+        return 0
+    named = _named(connection)
+    keys, number = sorted(named), 0
+    statement = updating(connection, post, ("text",), "id")
+    for begin in range(0, len(keys), CHUNK):
+        rows = keyed(connection, select(post.c.id, post.c.text), post.c.id, keys[begin : begin + CHUNK])
+        changed = [(new, key) for key, text in rows if (new := without_names(text, named[key])) != text]
+        statement.run(changed)
+        number += len(changed)
+    return number
+
+
+def _named(connection: Connection) -> dict[str, set[str]]:
+    """The short forms of the forgotten that each post mentions."""
+    whole = select(mention.c.post, account.c.handle).join(account, account.c.node == mention.c.node)
+    theirs = whole.where(mention.c.node.in_(select(gone_node.c.node)), mention.c.post.not_in(select(gone_post.c.id)))
+    found: dict[str, set[str]] = {}
+    for key, handle in connection.execute(theirs):
+        if (name := short(handle)) is not None:
+            found.setdefault(key, set()).add(name)
+    return found

@@ -1,0 +1,47 @@
+"""Whose a post is where its id says so, and how people call an account for short. Pure.
+
+Ids of X tell nothing. A post of Bluesky is `at://DID/...` (a repost without an id of its own names two of them), one of
+Mastodon the address at which its instance shows it, a page of the web its own address.
+"""
+
+import re
+from collections.abc import Container, Iterable
+from urllib.parse import unquote
+
+AT = re.compile(r"at://([^/\s]+)/|\brepost:(did:[a-z]+:[\w.%-]+)")
+STATUS = re.compile(r"https?://([^/?#@\s]+)/(?:users/|@)([^/?#@\s]+)/[^/?#\s]", re.IGNORECASE)
+
+
+def owners(key: str | None) -> set[str]:
+    """The accounts that the id of a post names: DIDs, handles, name@domain in lower case, the address of a page."""
+    if not key or "/" not in key:
+        return set()
+    if "at://" in key:
+        return {name for match in AT.finditer(key) for name in match.groups() if name}
+    if key.lower().startswith(("http://", "https://")):
+        status = STATUS.match(key)
+        return {key, f"{unquote(status[2])}@{status[1]}".lower()} if status else {key}
+    return set()
+
+
+def owned(key: str | None, ids: Container[str], names: Container[str]) -> bool:
+    """Whether the id of a post names one of these accounts, by id or by name (in lower case)."""
+    return any(owner in ids or owner.lower() in names for owner in owners(key))
+
+
+def short(name: str | None) -> str | None:
+    """What a text may call an account instead of its name, in lower case: `bob` for bob.example.org, bob@example.org.
+
+    None where names have no longer form (X), or are no names (the web).
+    """
+    if not name or "/" in name or ":" in name.partition("@")[0]:
+        return None
+    begin, mark, _ = name.lower().partition("@")
+    if not mark:
+        begin, mark, _ = begin.partition(".")
+    return begin if mark and begin else None
+
+
+def shorts(names: Iterable[str]) -> set[str]:
+    """The short forms of names that have one."""
+    return {found for name in names if (found := short(name)) is not None}
