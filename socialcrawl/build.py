@@ -126,6 +126,8 @@ def build(
             member = house.shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks)
             undo.callback(member.leave)
         planner = _planner(meant, allowed, member)
+        wire = wired(meant, allowed, clock.now)
+        undo.callback(wire.close)
         store, lease = _opened(meant, allowed, clock.now(), change=change)
         undo.pop_all()
     along = line(store.connection, store.campaign, meant.queries)
@@ -137,7 +139,6 @@ def build(
     together = settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
-    wire = wired(meant, allowed, clock.now)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
     windows = meant.policy, allowed.credentials, meant.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, crawl, *windows)
