@@ -161,6 +161,7 @@ def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
         topics=along.topics,
         known=known,
         advice=platform.advice,
+        searches=platform.searches,
     )
 
 

@@ -23,6 +23,7 @@ class Seeds:
         topics: the first pick.n under each new topic, in order.
         known: whether names are all that is needed of an account, so that they are not looked up.
         advice: what a person can do where the searches find nobody.
+        searches: whether the platform has a search at all.
     """
 
     def __init__(
@@ -35,8 +36,9 @@ class Seeds:
         topics: Iterable[int] = (),
         known: bool = False,
         advice: str = "use other keywords, or name seeds (usernames = [...])",
+        searches: bool = True,
     ) -> None:
-        self.look_up, self.advice = look_up, advice
+        self.look_up, self.advice, self.searches = look_up, advice, searches
         self.topics = list(topics)
         self.queries = list(queries)
         self.unresolved = [] if known else list(dict.fromkeys(names))
@@ -135,8 +137,8 @@ class Seeds:
         if self.missing:
             reasons = ", ".join(sorted(set(self.missing.values())))
             return (
-                f"none of the {len(self.missing)} seeds and searches can be read ({reasons}): "
-                "check the usernames, or let the keywords find seeds (search = true)"
+                f"none of the {len(self.missing)} seeds and searches can be read ({reasons}): check the usernames"
+                f"{', or let the keywords find seeds (search = true)' if self.searches else ''}"
             )
         return f"the search found no posts, so there is no account to start from: {self.advice}"
 

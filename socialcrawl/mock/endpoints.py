@@ -116,12 +116,7 @@ class Timelines:
         account = self._world.accounts.by_id.get(int(call.path))
         fate = DELETED if account is None else self._changes.fate(account)
         if account is None or fate != HERE:
-            problem = (
-                protected_timeline(call.ask.words, call.path)
-                if fate == PROTECTED
-                else missing_user(call.ask.words, "id", call.path, fate)
-            )
-            return users_answer(self._renderer, [], [problem], call.ask, single=True)
+            return unseen(self._renderer, call, fate)
         return posts_answer(
             self._renderer,
             narrowed(posts_of(account)),
@@ -162,12 +157,7 @@ class Following:
         account = self._world.accounts.by_id.get(int(call.path))
         fate = DELETED if account is None else self._changes.fate(account)
         if account is None or fate != HERE:
-            problem = (
-                protected_timeline(call.ask.words, call.path)
-                if fate == PROTECTED
-                else missing_user(call.ask.words, "id", call.path, fate)
-            )
-            return users_answer(self._renderer, [], [problem], call.ask, single=True)
+            return unseen(self._renderer, call, fate)
         listed = [row for row in self._followed(account) if self._changes.fate(row) in (HERE, PROTECTED)]
         start = 0 if cursor is None else cursor.post
         more = start + size < len(listed)
@@ -182,6 +172,14 @@ class Following:
     @cached_property
     def _follows(self) -> Follows:
         return find_follows(self._world)
+
+
+def unseen(renderer: Renderer, call: Call, fate: int) -> Answer:
+    """The answer to who asks for a list of an account that is not to be seen."""
+    hidden = fate == PROTECTED
+    words = call.ask.words
+    problem = protected_timeline(words, call.path) if hidden else missing_user(words, "id", call.path, fate)
+    return users_answer(renderer, [], [problem], call.ask, single=True)
 
 
 def check_path(call: Call, name: str, pattern: str) -> None:
