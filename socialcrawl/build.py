@@ -135,8 +135,7 @@ def build(
     source = _source(meant, along.texts, clock.now())
     seeds = _seeds(meant, along, names)
     crawl = Collect(seeds, estimator, settings.crawl.steps, source.width, choice, shadows=shadows)
-    most = settings.budget.max_nodes
-    together = settings.crawl.together
+    most, together = settings.budget.max_nodes, settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
