@@ -160,5 +160,5 @@ def _store(database: sqlite3.Connection, posts: list[dict[str, Any]], numbers: d
         accounts,
     )
     database.executemany(f"insert into post values ({', '.join('?' * 20)})", rows)
-    database.executemany("insert into mention values (?, ?, ?)", mentions)
+    database.executemany("insert into mention (post, node, kind) values (?, ?, ?)", mentions)
     database.execute("commit")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import orjson
 
 from socialcrawl.model import Answer, Limit, Mention, Page, Reply, Who
-from socialcrawl.relevance import Links
+from socialcrawl.relevance import KINDS, Links
 
 Mentioned = Mapping[tuple[int, int], Mention]
 """The mention of each (place of a post in its page, node), in order of mention."""
@@ -58,8 +58,9 @@ def counted(
     pairs: Mentioned, hits: Sequence[int], links: Links, again: Collection[int] = ()
 ) -> Iterable[tuple[int, int]]:
     """(node, occurrences) of each mention that makes a link, in order; none for posts that were read before."""
+    weights = {kind: links.weight(kind) for kind in KINDS}
     for (place, node), mention in pairs.items():
-        if weight := links.weight(mention.kind):
+        if weight := weights.get(mention.kind, 0):
             own = hits[place] if mention.hits is None else mention.hits
             yield node, 0 if place in again else weight * own
 

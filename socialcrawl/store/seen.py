@@ -16,6 +16,11 @@ def stale(first: dict[str, int], ids: Sequence[str], part: int) -> frozenset[int
         ids: the posts of the page.
         part: the number of the page. One that is asked for again, as its answer was lost, is no repetition of itself.
     """
+    if not first:
+        first.update(dict.fromkeys(ids, part))
+        if len(first) == len(ids):
+            return frozenset()  # as pages mostly are
+        first.clear()
     here: set[str] = set()
     found = []
     for place, key in enumerate(ids):

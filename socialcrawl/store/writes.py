@@ -53,7 +53,7 @@ class Writes:
         self._link = inserting(connection, link, LINK)
         self._partial = platform in PARTIAL
         self._post = inserting(connection, post, POST, RENEWED | (REWRITTEN if self._partial else {}), "id")
-        self._mention = inserting(connection, mention, MENTION, "ignore")
+        self._mention = inserting(connection, mention, MENTION if self._partial else MENTION[:3], "ignore")
         self._follow = inserting(connection, follow, FOLLOW, "ignore")
         self._hit = inserting(connection, hit, HIT, "ignore")
         self._reserve = adding(connection, request, RESERVATION, returning="id")
@@ -110,9 +110,11 @@ class Writes:
             self._connection.execute(delete(mention).where(mention.c.post.in_(ids)))
         authors = {row.author: numbers[Who(row.author, None)] for row in page.posts}
         self._post.run([(row[0], authors[row[1]], *row[2:], now, now) for row in page.posts])
-        self._mention.run([
-            (page.posts[place].id, node, one.kind, answers.spans(one)) for (place, node), one in pairs.items()
-        ])  # fmt: skip
+        named = ((page.posts[place].id, node, one) for (place, node), one in pairs.items())
+        if self._partial:
+            self._mention.run([(key, node, one.kind, answers.spans(one)) for key, node, one in named])
+        else:
+            self._mention.run([(key, node, one.kind) for key, node, one in named])
         self.hits(zip((row.id for row in page.posts), page.hits, strict=True))
 
     def follows(self, n: int, followed: Sequence[int], now: str) -> None:
