@@ -133,7 +133,7 @@ def plan(settings: Settings) -> Plan:
         search = "set search = true or " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
     rules = table.limited(settings.limits.k, settings.limits.d)
-    billed = table.billed and not is_loopback(base)
+    billed = (table.billed or policy(settings.source.platform).billed) and not is_loopback(base)
     accounts = Accounts(settings.accounts.exclude, settings.accounts.include)
     _asked(usernames, accounts)
     return Plan(

@@ -24,6 +24,8 @@ from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.plan import plan
+from socialcrawl.policies import policy_in
+from socialcrawl.resources import folder
 
 LIVE = "http://192.0.2.1"  # an address that nobody has: it bills, as it is not this machine
 NAMES = [name for name, row in sorted(build_world(posts()).accounts.by_username.items())][:12]
@@ -446,3 +448,16 @@ def test_the_command_run_is_refused_above_the_price_before_anything_is_begun(tmp
     assert child.returncode == 2, child.stdout + child.stderr
     assert "socialcrawl quote" in child.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
+
+
+@pytest.mark.parametrize("prices", [True, False])
+def test_a_platform_that_bills_is_guarded_even_by_a_policy_file_without_prices(tmp_path, prices):
+    text = (folder("config") / "x.toml").read_text("utf-8")
+    mine = tmp_path / "policy.toml"
+    mine.write_text(text if prices else re.sub(r"(?m)^(post|user|fee) = [0-9.]+$", "", text), "utf-8")
+    assert policy_in(mine).billed is prices
+    meant = plan(campaign_of(LIVE, tmp_path / "a.db", source={"policy": mine}))
+    assert meant.billed
+    with pytest.raises(SettingsError, match="Set max_money"):
+        meant.guard()
+    plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", source={"policy": mine})).guard()
