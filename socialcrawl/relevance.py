@@ -53,13 +53,21 @@ def within(text: str, spans: Iterable[Sequence[int]], count: Callable[[str], int
         spans: (from, to) of the parts, places of characters in any order.
         count: counts occurrences in a text.
     """
-    merged: list[list[int]] = []
-    for begin, end in sorted((max(0, begin), min(end, len(text))) for begin, end in spans):
-        if merged and begin <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], end)
-        elif begin < end:
-            merged.append([begin, end])
-    return sum(count(text[begin:end]) for begin, end in merged)
+    clipped = ((max(0, begin), min(end, len(text))) for begin, end in spans)
+    return sum(count(text[begin:end]) for begin, end in united(clipped))
+
+
+def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of some parts of a text, in order and apart from each other; empty ones are none."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if begin >= end:
+            continue
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return found
 
 
 def fold(text: str) -> str:

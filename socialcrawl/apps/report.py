@@ -11,7 +11,7 @@ from rich.text import Text
 
 from socialcrawl.apps import figure
 from socialcrawl.limits.budget import dollars
-from socialcrawl.limits.policy import host
+from socialcrawl.limits.policy import host, path
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
@@ -95,7 +95,7 @@ def _together(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]
     found: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
         endpoint = row["endpoint"]
-        found[endpoint[len(host(endpoint)) :] if many else endpoint, row["kind"], row["status"]] += row["requests"]
+        found[path(endpoint) if many else endpoint, row["kind"], row["status"]] += row["requests"]
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from socialcrawl.build import Campaign
 from socialcrawl.daemon.standing import Figures, WindowUse
-from socialcrawl.limits.policy import host
+from socialcrawl.limits.policy import path
 from socialcrawl.model import Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 
@@ -43,7 +43,7 @@ class Eyes:
         """A reply arrived; one that refuses its credential is worth a note."""
         self._flying.pop(grant.request.key, None)
         endpoint = grant.request.endpoint
-        self.requests[endpoint[len(host(endpoint)) :], reply.kind, reply.status] += 1
+        self.requests[path(endpoint), reply.kind, reply.status] += 1
         self.latest.pop(endpoint, None)
         self.latest[endpoint] = None
         if len(self.latest) > LATEST:

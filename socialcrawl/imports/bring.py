@@ -14,9 +14,8 @@ from socialcrawl.imports.files import read
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import iso
 from socialcrawl.plan import about, plan
-from socialcrawl.relevance import Topic
+from socialcrawl.relevance import Hits, Topic
 from socialcrawl.settings import Settings
-from socialcrawl.sources.x.parse import Hits
 from socialcrawl.sources.x.source import LEGAL
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import Opened

@@ -21,7 +21,7 @@ import orjson
 
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import LARGEST, Mention, Page, PostRow, Who, iso
-from socialcrawl.sources.x.parse import Hits
+from socialcrawl.relevance import Hits
 from socialcrawl.store.imports.found import MADE, Found
 
 NEEDED = ("author", "created_at", "text")

@@ -17,7 +17,7 @@ from socialcrawl.imports.cells import Rows
 from socialcrawl.imports.columns import NEEDED, page_of
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.imports.tweets import JUNK, Tweets, line_of
-from socialcrawl.sources.x.parse import Hits
+from socialcrawl.relevance import Hits
 from socialcrawl.store.imports.found import Found
 
 CHUNK = 1000  # posts stored together

@@ -12,7 +12,8 @@ from typing import Any
 
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import AccountRow, Page, Who, iso
-from socialcrawl.sources.x.parse import FieldsMissingError, Hits, posts_page, users_page
+from socialcrawl.relevance import Hits
+from socialcrawl.sources.x.parse import FieldsMissingError, posts_page, users_page
 from socialcrawl.sources.x.vocabulary import POST, TWEET, Vocabulary
 from socialcrawl.store.imports.found import Found
 

@@ -104,9 +104,9 @@ class Policy:
         """
         if name in self.endpoints:
             return name
-        path = name[len(host(name)) :]
-        found = path if path in self.endpoints else ANY
-        if found not in self.endpoints or "/" not in path:
+        bare = path(name)
+        found = bare if bare in self.endpoints else ANY
+        if found not in self.endpoints or "/" not in bare:
             raise KeyError(name)
         return found
 
@@ -149,6 +149,11 @@ class Policy:
 def host(endpoint: str) -> str:
     """The host that an endpoint is named with; empty where it is a path alone."""
     return endpoint[: max(0, endpoint.find("/"))]
+
+
+def path(endpoint: str) -> str:
+    """The path of an endpoint, without the host that it may be named with."""
+    return endpoint[len(host(endpoint)) :]
 
 
 def _limited(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:

@@ -7,6 +7,7 @@ would cut is left out: half a word is another word.
 
 from collections.abc import Iterable
 
+from socialcrawl import relevance
 from socialcrawl.sources.cases.web import UNSPACED, WINDOW
 
 Span = tuple[int, int]
@@ -25,16 +26,8 @@ def window(text: str, start: int, end: int, width: int = WINDOW) -> Span:
 
 
 def united(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The union of some spans, in order and apart from each other: what lies in two of them counts once."""
-    found: list[Span] = []
-    for left, right in sorted(spans):
-        if left >= right:
-            continue
-        if found and left <= found[-1][1]:
-            found[-1] = found[-1][0], max(right, found[-1][1])
-        else:
-            found.append((left, right))
-    return tuple(found) or NOWHERE
+    """The union of the spans of a link; where they are empty, nothing counts for it."""
+    return tuple(relevance.united(spans)) or NOWHERE
 
 
 def _in_word(text: str, place: int) -> bool:

@@ -1,17 +1,17 @@
 """X's JSON as a Page: posts with their occurrences of the topic, whom they mention, profiles, who is missing. Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.relevance import Hits
 from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, checked
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
 Json = Mapping[str, Any]
-Hits = Callable[[str, str | None, str | None], int]
 References = tuple[str | None, str | None, str | None]
 
 KINDS = {"replied_to": 0, "retweeted": 1, "reposted": 1, "quoted": 2}

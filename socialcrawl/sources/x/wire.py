@@ -11,6 +11,7 @@ from urllib3.exceptions import HTTPError
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Grant, Page, Received, Reply, Request, Who
+from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import date
 from socialcrawl.sources.reading_json import decoded
@@ -55,7 +56,7 @@ class XWire:
     clients: Mapping[str, tweepy.Client]
     words: Vocabulary
     policy: Policy
-    hits: parse.Hits
+    hits: Hits
     now: Callable[[], float]
     keep: bool = False
     whole: bool = False
