@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from socialcrawl.apps.gouriten_figures import Bars, Line, Panel, draw
+from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan
 from socialcrawl.lab.gouriten.curves import Curves, pairs, shortfalls, summed_up

@@ -1,5 +1,6 @@
 """The figures of the paper's experiments, as PNG and SVG: the same bytes for the same numbers."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ class Line:
     """A curve over steps: means, and their standard errors where there are several crawls; shape (p,) each."""
 
     label: str
-    x: NDArray[np.int64]
+    x: NDArray[np.int64] | NDArray[np.float64]
     y: NDArray[np.float64]
     error: NDArray[np.float64]
 
@@ -44,6 +45,9 @@ class Panel:
         lines: the curves.
         log: whether the steps are on a logarithmic axis.
         level: a value to draw a thin line at, or None.
+        along: what the x axis counts.
+        ticks: the names of x = 0, 1, ..., where x stands for names; else none.
+        steep: whether heights, all above 0, are on a logarithmic axis.
     """
 
     title: str
@@ -51,6 +55,9 @@ class Panel:
     lines: Sequence[Line]
     log: bool = False
     level: float | None = None
+    along: str = "steps after the seeds"
+    ticks: Sequence[str] = ()
+    steep: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,13 +121,15 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, tuple[str, Any]]) -> None:
         axes.plot(line.x, line.y, color=colour, linestyle=style, linewidth=1.5, label=line.label)
         if len(panel.lines) <= BANDS:
             axes.fill_between(line.x, line.y - line.error, line.y + line.error, color=colour, alpha=0.15, linewidth=0)
-    last = max(int(line.x[-1]) for line in panel.lines)
-    axes.set(title=panel.title, xlabel="steps after the seeds", ylabel=panel.axis)
+    last = max(math.ceil(line.x[-1]) for line in panel.lines)
+    axes.set(title=panel.title, xlabel=panel.along, ylabel=panel.axis)
     if panel.log:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,.0f}")
     first = (10 if last > 100 else 1) if panel.log else 0
     axes.set_xlim(first, max(last, first + 1))
+    if panel.ticks:
+        axes.set_xticks(range(len(panel.ticks)), panel.ticks)
     _fit(axes, panel)
     axes.grid(alpha=0.25)
 
@@ -132,7 +141,12 @@ def _fit(axes: Any, panel: Panel) -> None:
     seen = seen[np.isfinite(seen)]
     if panel.level is not None:
         seen = np.append(seen, panel.level)
-    if len(seen):
+    if len(seen) and panel.steep:
+        axes.set_yscale("log", subs=())
+        axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5))
+        axes.yaxis.set_major_formatter("{x:,g}")
+        axes.set_ylim(float(seen.min()) / 1.2, float(seen.max()) * 1.2)
+    elif len(seen):
         room = 0.05 * max(float(np.ptp(seen)), 1e-9)
         axes.set_ylim(float(seen.min()) - room, float(seen.max()) + room)
 

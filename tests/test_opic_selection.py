@@ -1,0 +1,141 @@
+"""The selections of OPIC: against a look at all accounts, step by step, with newcomers, ties and loans between."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from socialcrawl.importance import selection as selections
+from socialcrawl.importance.known import Known
+from socialcrawl.importance.matrix import out_links
+from socialcrawl.importance.opic import Cash
+from socialcrawl.importance.selection import SELECTIONS, selection
+
+
+def rows(numbers):
+    return np.array(numbers, np.int64)
+
+
+def richest(cash):
+    """The referee: the first of the known rows with most cash."""
+    known = np.flatnonzero(cash.known)
+    return int(known[cash.cash[known].argmax()])
+
+
+@pytest.mark.parametrize("most", [1, 3, 4096])
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1.0]), st.sampled_from([0.0, 0.01, 0.2]))
+def test_greedy_is_the_first_row_with_most_cash_at_every_step(most, seed, small, threshold):
+    before, selections.RICHEST = selections.RICHEST, most
+    try:
+        rng, cash = np.random.default_rng(seed), Cash(small, threshold)
+        order = selection("greedy", cash)
+        cash.start(rng.choice(40, 5, replace=False))
+        for step in range(70):
+            row = order.next()
+            assert row == order.next() == richest(cash)
+            if step % 9 == 4:
+                cash.join(int(rng.integers(0, 60)))
+            elif step % 9 == 6:
+                cash.lend(rng.choice(60, 3, replace=False), 0.01)
+            elif step % 9 == 8:  # somebody else's turn
+                cash.pay(int(rng.integers(0, 60)), rng.choice(60, 2, replace=False))
+            else:
+                cash.pay(row, rng.choice(40, rng.integers(1, 5), replace=False))
+    finally:
+        selections.RICHEST = before
+
+
+def test_greedy_ties_go_to_the_smaller_row():
+    cash = Cash(1.0)
+    order = selection("greedy", cash)
+    cash.start(rows([9, 4, 6]))
+    chosen = []
+    for _ in range(3):
+        chosen.append(order.next())
+        cash.pay(chosen[-1], rows([]))
+    assert chosen == [4, 6, 9]
+
+
+def test_greedy_takes_a_newcomer_as_soon_as_it_is_no_poorer_than_the_richest():
+    cash = Cash(1.0, threshold=1.0)
+    order = selection("greedy", cash)
+    cash.start(rows([5]))
+    cash.pay(5, rows([]))  # the virtual page has everything now
+    assert order.next() == 5
+    cash.join(2)
+    assert order.next() == 2
+
+
+def test_greedy_keeps_no_more_entries_than_it_may_and_is_still_right(monkeypatch):
+    monkeypatch.setattr(selections, "RICHEST", 2)
+    cash = Cash()
+    order = selection("greedy", cash)
+    cash.start(np.arange(6))
+    for step in range(400):  # everybody grows all the time: entries pile up
+        for row in (0, 1, 2, 3):
+            cash.cash[row] += 0.01
+            order.grew(rows([row]))
+        assert order.next() == richest(cash)
+        assert len(order.heap) <= order.bound + 4, step
+
+
+def test_cycle_goes_through_the_known_rows_by_number_and_newcomers_take_their_place():
+    cash = Cash(1.0)
+    order = selection("cycle", cash)
+    cash.start(rows([5, 2, 9]))
+    assert [order.next() for _ in range(5)] == [2, 5, 9, 2, 5]
+    cash.join(rows([3, 7]))
+    assert [order.next() for _ in range(6)] == [7, 9, 2, 3, 5, 7]
+
+
+def test_random_takes_every_known_row_about_as_often_and_the_same_ones_again_by_the_same_seed():
+    def chosen(seed):
+        cash = Cash(1.0)
+        order = selection("random", cash, seed)
+        cash.start(rows([1, 4, 5, 30, 31]))
+        return [order.next() for _ in range(10_000)]
+
+    one = chosen(8)
+    found, counts = np.unique(one, return_counts=True)
+    assert found.tolist() == [1, 4, 5, 30, 31]
+    assert ((counts - 2000) ** 2 / 2000).sum() < 23.5  # chi square, 4 degrees of freedom: p = 0.0001
+    assert one == chosen(8)
+    assert one != chosen(9)
+
+
+def test_random_takes_newcomers_too():
+    cash = Cash(1.0)
+    order = selection("random", cash, 1)
+    cash.start(rows([0]))
+    assert {order.next() for _ in range(20)} == {0}
+    cash.join(rows([6]))
+    assert {order.next() for _ in range(40)} == {0, 6}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_where_nobody_is_known_nobody_can_be_chosen(name):
+    with pytest.raises(ValueError, match="start the accounts first"):
+        selection(name, Cash(1.0)).next()
+
+
+def test_an_unknown_selection_is_refused_by_name():
+    with pytest.raises(ValueError, match="no selection 'best'; there are: random, greedy, cycle"):
+        selection("best", Cash())
+
+
+@pytest.mark.parametrize("small", [None, 1.0])
+def test_a_fast_run_is_cash_and_the_richest_row_looked_for_every_time(small):
+    rng = np.random.default_rng(6)
+    sources, targets = rng.integers(0, 180, 1_500), rng.integers(0, 200, 1_500)
+    graph = Known(out_links(sources, targets, 200))
+    fast = graph.start(small)
+    graph.run(fast, selection("greedy", fast), 1_000)
+    slow, children = Cash(small), [np.unique(targets[sources == v]) for v in range(200)]
+    slow.start(np.arange(200))
+    for _ in range(1_000):
+        row = richest(slow)
+        slow.pay(row, children[row])
+    assert (fast.of(np.arange(200)) == slow.of(np.arange(200))).all()
+    assert (fast.history == slow.history).all()
+    assert (fast.paid, fast.sink, fast.virtual) == (slow.paid, slow.sink, slow.virtual)
