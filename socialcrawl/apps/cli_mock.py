@@ -1,5 +1,6 @@
 """The command that serves posts and pages as platforms: `mock`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +38,10 @@ Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: search o
 Now = Annotated[str | None, typer.Option(help="X: the instant of search and counts, ISO 8601.")]
 Report = Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")]
 Remote = Annotated[bool, typer.Option("--allow-remote", help="Let other machines in; see --host.")]
+From = Annotated[
+    str | None, typer.Option("--from", help="Begin as if it were then, ISO 8601: later posts come as time passes.")
+]
+Speed = Annotated[float, typer.Option(help="How many seconds of the posts' time pass in one; 0: none. See --from.")]
 WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
 
 
@@ -62,6 +67,8 @@ def mock(
     noindex: NoIndex = 0.0,
     closed_search: Closed = False,
     now: Now = None,
+    from_: From = None,
+    speed: Speed = 0.0,
     report: Report = None,
     allow_remote: Remote = False,
     with_stdin: WithStdin = False,
@@ -72,5 +79,7 @@ def mock(
         raise typer.BadParameter("name what to show: --posts FILE, --pages FILE, or --export FOLDER")
     from socialcrawl.apps.rules import meant  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
+    from socialcrawl.words import instant  # noqa: PLC0415
 
-    serve(meant(given), with_stdin=with_stdin)
+    moment = None if from_ is None else instant(from_)
+    serve(replace(meant(given), moment=moment, speed=speed), with_stdin=with_stdin)

@@ -1,7 +1,7 @@
 """The mock's own addresses.
 
-/_mock/report tells what it counted, /_mock/faults sets, shows and clears a scenario, /_mock/accounts tells what the
-platforms call the accounts of the posts.
+/_mock/report tells what it counted, /_mock/faults sets, shows and clears a scenario, /_mock/moment does so with the
+moment of the file, /_mock/accounts tells what the platforms call the accounts of the posts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,14 @@ import orjson
 
 from socialcrawl.errors import MockError
 from socialcrawl.mock.called import Called
+from socialcrawl.mock.moment import FORM, Moment, read_moment
 from socialcrawl.mock.service import Told
 from socialcrawl.mock.stage import Stage
 
 REPORT = "/_mock/report"
 FAULTS = "/_mock/faults"
 ACCOUNTS = "/_mock/accounts"
+MOMENT = "/_mock/moment"
 
 
 class Admin:
@@ -26,10 +28,13 @@ class Admin:
         report: what the server counted.
         stage: where scenarios are played.
         called: what accounts are called.
+        moment: which posts exist; None where there are none.
     """
 
-    def __init__(self, report: Callable[[], Mapping[str, Any]], stage: Stage, called: Called) -> None:
-        self._report, self._stage, self._called = report, stage, called
+    def __init__(
+        self, report: Callable[[], Mapping[str, Any]], stage: Stage, called: Called, moment: Moment | None = None
+    ) -> None:
+        self._report, self._stage, self._called, self._moment = report, stage, called, moment
 
     def answer(self, method: str, path: str, body: bytes, query: Sequence[tuple[str, str]] = ()) -> Told:
         """The answer to a request; errors are sentences."""
@@ -37,17 +42,30 @@ class Admin:
             return _told(self._report())
         if path == ACCOUNTS and method in ("GET", "HEAD"):
             return self._accounts(dict(query).get("name"))
-        if path != FAULTS or method not in ("GET", "POST", "DELETE"):
-            there = f"GET {REPORT}, GET {ACCOUNTS} (?name=NAME), and GET, POST and DELETE {FAULTS}"
+        if path not in (FAULTS, MOMENT) or method not in ("GET", "POST", "DELETE"):
+            there = f"GET {REPORT}, GET {ACCOUNTS} (?name=NAME), and GET, POST and DELETE {FAULTS} and {MOMENT}"
             return _told({"error": f"The mock has {there}."}, 404)
         try:
-            if method == "POST":
-                self._stage.set(_tables(body))
-            elif method == "DELETE":
-                self._stage.clear()
+            return _told(self._faults(method, body) if path == FAULTS else self._moments(method, body))
         except MockError as error:
             return _told({"error": str(error)}, 400)
-        return _told(self._stage.report())
+
+    def _faults(self, method: str, body: bytes) -> Mapping[str, Any]:
+        if method == "POST":
+            self._stage.set(_tables(body, "scenario", '{"seed": 0, "fault": [...]}'))
+        elif method == "DELETE":
+            self._stage.clear()
+        return self._stage.report()
+
+    def _moments(self, method: str, body: bytes) -> Mapping[str, Any]:
+        if self._moment is None:
+            raise MockError("The mock serves pages only, and these have no times; give it posts.")
+        self._moment.pass_time()
+        if method == "POST":
+            self._moment.set(*read_moment(_tables(body, "moment", FORM)))
+        elif method == "DELETE":
+            self._moment.clear()
+        return self._moment.report()
 
     def _accounts(self, name: str | None) -> Told:
         if name is None:
@@ -58,13 +76,13 @@ class Admin:
         return _told(found)
 
 
-def _tables(body: bytes) -> Mapping[str, Any]:
+def _tables(body: bytes, what: str, form: str) -> Mapping[str, Any]:
     try:
         tables = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise MockError(f"The scenario is no JSON: {error}.") from error
+        raise MockError(f"The {what} is no JSON: {error}.") from error
     if not isinstance(tables, dict):
-        raise MockError('The scenario is no table; give {"seed": 0, "fault": [...]}.')
+        raise MockError(f"The {what} is no table; give {form}.")
     return tables
 
 

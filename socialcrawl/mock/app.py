@@ -4,11 +4,14 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
+from socialcrawl.errors import MockError
 from socialcrawl.mock.admin import Admin
 from socialcrawl.mock.called import Called
 from socialcrawl.mock.faults import Fault, FaultHook
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.platform import Entry, Platform
 from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.sending import (
@@ -38,7 +41,7 @@ class Mock:
 
     Args:
         world: what there is to see; None where that is pages only.
-        settings: platforms, limits, windows, tokens, money, the server's clock and the moment of search.
+        settings: platforms, limits, windows, tokens, money, the server's clock, the moments of search and of the file.
         fault: the choice of faults, for tests.
         time: the time that the server's clock shows, but for its skew.
         more: further platforms, for tests.
@@ -53,9 +56,10 @@ class Mock:
         more: Sequence[Platform] = (),
     ) -> None:
         self._settings, self._fault = settings, fault
-        self._platforms = {platform.name: platform for platform in (*platforms(world, settings), *more)}
-        self._stage = Stage(world, settings, self._platforms, time)
-        self._admin = Admin(self.report, self._stage, Called(world, settings, self._platforms))
+        moment = begun(world, settings, time)
+        self._platforms = {platform.name: platform for platform in (*platforms(world, settings, moment), *more)}
+        self._stage = Stage(world, settings, self._platforms, time, moment)
+        self._admin = Admin(self.report, self._stage, Called(world, settings, self._platforms), moment)
         self._started = self._stage.clock()
         self._routes: Routes[At] = Routes()
         for platform in self._platforms.values():
@@ -160,6 +164,23 @@ class Mock:
         if kind == "repeat" and (before := self._stage.before(platform, asked, guest)) is not None:
             return replace(before, headers={**before.headers, **entry.headers})
         return platform.answer(replace(asked, overlap=fault.posts), guest, entry)
+
+
+def begun(world: World | None, settings: MockSettings, time: Callable[[], float]) -> Moment | None:
+    """The moment at which a mock begins; None where there are pages only.
+
+    Raises:
+        MockError: nothing would come after it.
+    """
+    if world is None:
+        if settings.moment is not None:
+            raise MockError("Pages have no times, so they cannot come as time passes; leave out the moment (--from).")
+        return None
+    moment = Moment(world, settings.moment, settings.speed, time)
+    if settings.moment is not None and moment.there == len(world.ids):
+        last = datetime.fromtimestamp(world.end - 1, UTC).isoformat()
+        raise MockError(f"All posts are there at that moment, the last of {last}; give an earlier one (--from).")
+    return moment
 
 
 def _faulty(fault: Fault, limits: Mapping[str, str]) -> Told:

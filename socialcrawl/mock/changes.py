@@ -2,7 +2,8 @@
 
 The world itself never changes. Every service of the mock gets a `Changes` of its own (`changes=`) and asks it instead
 of the world for whatever a scenario may change: fates, usernames, which posts are to be seen, which cursors still hold.
-Rows are those of `World.accounts`, positions those of the world's posts.
+Which posts exist yet is the same for all of them, see `moment`. Rows are those of `World.accounts`, positions those of
+the world's posts.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import MockError
 from socialcrawl.lab.posts import fold
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.names import HERE, LEGAL
 from socialcrawl.mock.world import World
 
@@ -29,10 +31,12 @@ class Changes:
 
     Attributes:
         version: grows with every change; belongs into the key of all that a service keeps made of names and fates.
+        moment: which posts exist; how many these are belongs into the key of all that is kept made of counts.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, moment: Moment | None = None) -> None:
         self._world = world
+        self.moment = Moment(world) if moment is None else moment
         self.version = 0
         self._fates = world.accounts.fates
         self._visible: NDArray[np.bool_] | None = None

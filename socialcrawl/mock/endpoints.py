@@ -129,7 +129,7 @@ class Timelines:
 
     def _timeline(self, account: int, exclude: frozenset[str]) -> NDArray[np.int64]:
         """The posts of an account within reach, newest first; retweets count for the reach, left out replies do not."""
-        posts = self._world.timelines.of(account)[::-1]
+        posts = self._changes.moment.existing(self._world.timelines.of(account))[::-1]
         references = self._world.references
         if "replies" in exclude:
             posts = posts[references.replied_account[posts] < 0][:REACH_WITHOUT_REPLIES]
@@ -137,7 +137,7 @@ class Timelines:
         return posts[references.retweeted_id[posts] < 0] if "retweets" in exclude else posts
 
     def _mentions(self, account: int) -> NDArray[np.int64]:
-        posts = self._world.mentioned_in.of(account)[::-1]
+        posts = self._changes.moment.existing(self._world.mentioned_in.of(account))[::-1]
         return posts[self._changes.visible[posts]][:REACH_OF_MENTIONS]
 
 
@@ -166,7 +166,7 @@ class Following:
 
     def _followed(self, account: int) -> list[int]:
         follows = self._follows
-        found: list[int] = follows.followed[follows.of(account, backwards=False)].tolist()
+        found: list[int] = follows.followed[follows.of(account, self._changes.moment, backwards=False)].tolist()
         return found
 
     @cached_property

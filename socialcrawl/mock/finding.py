@@ -28,12 +28,11 @@ class Finding:
 
     Args:
         renderer: the world's JSON.
-        now: the Unix second at which the world stands.
+        now: the Unix second at which the world stands, as in `Search`.
     """
 
     def __init__(self, renderer: Renderer, now: float) -> None:
         self._renderer = renderer
-        self._now = now
         self._search = Search(renderer.world, now, renderer.changes)
 
     def recent(self, call: Call) -> Answer:
@@ -70,12 +69,13 @@ class Finding:
         """The posts found, ascending, and the span of time searched."""
         narrowed = narrowing(self._renderer.world, call.parameters)
         start, end = call.parameters.span()
-        if start is not None and start < self._now - WEEK:
-            raise call.parameters.refuse("start_time", f"must be on or after {stamp(self._now - WEEK)}")
-        if end is not None and end > self._now - SOONEST_END:
-            raise call.parameters.refuse("end_time", f"must be on or before {stamp(self._now - SOONEST_END)}")
-        first = self._now - WEEK if start is None else start
-        last = self._now - INDEXED_AFTER if end is None else end
+        now = self._search.now
+        if start is not None and start < now - WEEK:
+            raise call.parameters.refuse("start_time", f"must be on or after {stamp(now - WEEK)}")
+        if end is not None and end > now - SOONEST_END:
+            raise call.parameters.refuse("end_time", f"must be on or before {stamp(now - SOONEST_END)}")
+        first = now - WEEK if start is None else start
+        last = now - INDEXED_AFTER if end is None else end
         if first >= last:
             raise call.parameters.refuse("start_time", f"must be before {stamp(last)}")
         try:

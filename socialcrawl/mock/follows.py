@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.world import Grouping, World
 
 
@@ -14,17 +15,22 @@ class Follows:
 
     Attributes:
         followers, followed: int64[m], the account that follows and the one that is followed, of each follow.
+        posts: int64[m], the position of the post that mentions first; ascending.
         following, followed_by: the follows of, and the follows of others to, each account; ascending.
     """
 
     followers: NDArray[np.int64]
     followed: NDArray[np.int64]
+    posts: NDArray[np.int64]
     following: Grouping
     followed_by: Grouping
 
-    def of(self, account: int, *, backwards: bool) -> NDArray[np.int64]:
-        """The follows that an account made, or with `backwards` those that were made to it, ascending."""
-        return (self.followed_by if backwards else self.following).of(account)
+    def of(self, account: int, moment: Moment, *, backwards: bool) -> NDArray[np.int64]:
+        """The follows that an account made so far, or with `backwards` those that were made to it, ascending."""
+        every = (self.followed_by if backwards else self.following).of(account)
+        if moment.second is None:
+            return every
+        return every[: np.searchsorted(every, np.searchsorted(self.posts, moment.there))]
 
 
 def find_follows(world: World) -> Follows:
@@ -37,4 +43,5 @@ def find_follows(world: World) -> Follows:
     kept = others[np.sort(first)]
     followers, followed = author[kept], mentioned[kept]
     numbers = np.arange(len(kept))
-    return Follows(followers, followed, Grouping.by(followers, numbers, n), Grouping.by(followed, numbers, n))
+    posts = np.repeat(np.arange(len(world.ids)), np.diff(world.mentions.offsets))[kept]
+    return Follows(followers, followed, posts, Grouping.by(followers, numbers, n), Grouping.by(followed, numbers, n))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.entities import Written, written
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.names import PROTECTED
 from socialcrawl.mock.vocabulary import Ask, Vocabulary
 from socialcrawl.mock.world import World
@@ -31,9 +32,10 @@ class Renderer:
     def __init__(self, world: World, changes: Changes | None = None) -> None:
         self.world = world
         self.changes = Changes(world) if changes is None else changes
-        self._writer = Writer(world, self.post)
-        self._posts: dict[tuple[int, Ask], bytes] = {}
-        self._users: dict[tuple[int, str, frozenset[str], int], bytes] = {}
+        self.moment = self.changes.moment
+        self._writer = Writer(world, self.post, self.moment)
+        self._posts: dict[tuple[int, Ask, int], bytes] = {}
+        self._users: dict[tuple[int, str, frozenset[str], int, int], bytes] = {}
         self._written: dict[int, Written] = {}
 
     def written(self, post: int) -> Written:
@@ -42,7 +44,7 @@ class Renderer:
 
     def post(self, post: int, ask: Ask) -> bytes:
         """The JSON of a post."""
-        return _held(self._posts, (post, ask), lambda: orjson.dumps(self._post(post, ask)))
+        return _held(self._posts, (post, ask, self.moment.there), lambda: orjson.dumps(self._post(post, ask)))
 
     def posts(self, posts: NDArray[np.int64], ask: Ask) -> bytes:
         """The JSON list of the posts at these positions, int64[m]."""
@@ -50,7 +52,7 @@ class Renderer:
 
     def user(self, account: int, ask: Ask) -> bytes:
         """The JSON of a user."""
-        key = (account, ask.vocabulary, ask.user_fields, self.changes.version)
+        key = (account, ask.vocabulary, ask.user_fields, self.changes.version, self.moment.there)
         return _held(self._users, key, lambda: orjson.dumps(_user(self.world, self.changes, account, ask)))
 
     def _post(self, post: int, ask: Ask) -> dict[str, Any]:
@@ -67,7 +69,7 @@ class Renderer:
         if "lang" in wanted:
             found["lang"] = world.language(post)
         if "public_metrics" in wanted:
-            found["public_metrics"] = _metrics(world, post, words)
+            found["public_metrics"] = _metrics(self.moment, post, words)
         if "entities" in wanted and shown.entities:
             found["entities"] = shown.entities
         if "note" in wanted and shown.note is not None:
@@ -89,11 +91,11 @@ def _held(cache: dict[K, V], key: K, make: Callable[[], V]) -> V:
     return value
 
 
-def _metrics(world: World, post: int, words: Vocabulary) -> dict[str, int]:
+def _metrics(moment: Moment, post: int, words: Vocabulary) -> dict[str, int]:
     """The counts that the file tells; nobody knows likes, quotes, bookmarks and impressions, they are 0."""
     return {
-        words.reposts: int(world.references.retweets[post]),
-        "reply_count": int(world.references.replies[post]),
+        words.reposts: int(moment.retweets[post]),
+        "reply_count": int(moment.replies[post]),
         "like_count": 0,
         "quote_count": 0,
         "bookmark_count": 0,
@@ -120,7 +122,7 @@ def _user(world: World, changes: Changes, account: int, ask: Ask) -> dict[str, A
         found["public_metrics"] = {
             "followers_count": 0,
             "following_count": 0,
-            f"{ask.vocabulary}_count": len(own),
+            f"{ask.vocabulary}_count": len(changes.moment.existing(own)),
             "listed_count": 0,
         }
     return found

@@ -1,5 +1,7 @@
 """Search: a query and a span of time, and the posts found."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +14,29 @@ from socialcrawl.mock.query import WORD, Reading, parse
 from socialcrawl.mock.world import World
 
 WEEK = 7 * 86_400
+_KEPT = 50_000  # posts held as search sees them beside those of a week, about 60 MB
+
+
+@dataclass
+class _Read:
+    """The posts that a query finds among those at the positions from `first` to `last`: the part that was read yet."""
+
+    first: int = 0
+    last: int = 0
+    found: list[int] = field(default_factory=list)
+
+    def reach(self, first: int, last: int, among: Callable[[int, int], list[int]]) -> list[int]:
+        """The posts found, ascending, once these positions were read too; `among` reads a part."""
+        if last <= self.first or self.last <= first:
+            self.first = self.last = first
+            self.found = []
+        if first < self.first:
+            self.found = among(first, self.first) + self.found
+            self.first = first
+        if self.last < last:
+            self.found += among(self.last, last)
+            self.last = last
+        return self.found
 
 
 class Search:
@@ -19,7 +44,7 @@ class Search:
 
     Args:
         world: the posts; those of missing accounts are not found.
-        now: the Unix second at which the world stands.
+        now: the Unix second at which the world stands, where all posts exist; else that is the moment of `changes`.
         changes: what has become of the world.
     """
 
@@ -28,10 +53,19 @@ class Search:
         self._changes = Changes(world) if changes is None else changes
         self._version = self._changes.version
         self._readings: dict[int, Reading] = {}
-        recent = (world.created_at >= now - WEEK) & (world.created_at < now)
-        self._recent: NDArray[np.int64] = np.flatnonzero(recent)
-        # A query is paged through: its posts are found once.
+        self._now = now
+        # Whoever posts in the order of time is between these two; in an export times can be mixed.
+        self._latest = np.maximum.accumulate(world.created_at)
+        self._earliest = np.minimum.accumulate(world.created_at[::-1])[::-1]
+        # A query is paged through, and asked again later: each post is read for it once.
+        self._reads = lru_cache(maxsize=256)(lambda _: _Read())
         self._once = lru_cache(maxsize=256)(self._matches)
+
+    @property
+    def now(self) -> float:
+        """The Unix second at which the world stands."""
+        moment = self._changes.moment.second
+        return self._now if moment is None else moment
 
     def matches(self, text: str) -> NDArray[np.int64]:
         """The positions of the recent posts to be seen that a query finds: int64[m], ascending.
@@ -42,21 +76,35 @@ class Search:
         if self._version != self._changes.version:
             self._version = self._changes.version
             self._readings.clear()
+            self._reads.cache_clear()
             self._once.cache_clear()
-        return self._once(text)
+        moment = self._changes.moment
+        return self._once(text, self.now) if moment.second is None else moment.existing(self._matches(text, self.now))
 
-    def _matches(self, text: str) -> NDArray[np.int64]:
+    def _matches(self, text: str, now: float) -> NDArray[np.int64]:
         if self._world.record is not None and text in self._world.record.searches:
             return self._world.record.searches[text]
-        query = parse(text)
-        found = []
-        for post in self._recent[self._changes.visible[self._recent]].tolist():
+        first = int(np.searchsorted(self._latest, now - WEEK))
+        last = min(int(np.searchsorted(self._earliest, now)), self._changes.moment.there)
+        if last <= first:
+            parse(text)
+            return np.zeros(0, np.int64)
+        if len(self._readings) > _KEPT + 2 * (last - first):  # as time passes, those of long ago are no longer needed
+            self._readings = {post: one for post, one in self._readings.items() if first <= post < last}
+        found = np.array(self._reads(text).reach(first, last, lambda *part: self._among(text, *part)), np.int64)
+        times = self._world.created_at[found]
+        return found[(times >= now - WEEK) & (times < now)]
+
+    def _among(self, text: str, first: int, last: int) -> list[int]:
+        """The posts to be seen that a query finds at the positions from `first` to before `last`."""
+        query, found = parse(text), []
+        for post in (np.flatnonzero(self._changes.visible[first:last]) + first).tolist():
             reading = self._readings.get(post)
             if reading is None:
                 reading = self._readings[post] = read(self._world, post, self._changes)
             if query.test(reading) and not (query.keyword and reading.retweet):
                 found.append(post)
-        return np.array(found, dtype=np.int64)
+        return found
 
 
 def read(world: World, post: int, changes: Changes | None = None) -> Reading:

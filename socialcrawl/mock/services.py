@@ -3,27 +3,29 @@
 from collections.abc import Callable
 
 from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.platform import Platform, Served
 from socialcrawl.mock.settings import MockSettings
 from socialcrawl.mock.world import World
 
 
-def platforms(world: World | None, settings: MockSettings) -> list[Platform]:
-    """The platforms of the settings, in their order; without a world only the web site."""
-    made = [] if world is None else [_MAKERS[name](world, settings) for name in settings.platforms]
+def platforms(world: World | None, settings: MockSettings, moment: Moment | None = None) -> list[Platform]:
+    """The platforms of the settings, in their order, at one moment; without a world only the web site."""
+    made = (
+        [] if world is None else [_MAKERS[name](world, settings, Changes(world, moment)) for name in settings.platforms]
+    )
     return made if settings.pages is None else [*made, _site(settings)]
 
 
-def _x(world: World, settings: MockSettings) -> Platform:
+def _x(world: World, settings: MockSettings, changes: Changes) -> Platform:
     from socialcrawl.mock.x import X  # noqa: PLC0415
 
-    return X(world, settings, Changes(world))
+    return X(world, settings, changes)
 
 
-def _bluesky(world: World, settings: MockSettings) -> Platform:
+def _bluesky(world: World, settings: MockSettings, changes: Changes) -> Platform:
     from socialcrawl.mock.bluesky.service import BlueskyService  # noqa: PLC0415
 
-    changes = Changes(world)
     service = BlueskyService(
         world,
         limit=settings.bluesky_limit,
@@ -35,10 +37,9 @@ def _bluesky(world: World, settings: MockSettings) -> Platform:
     return Served(service, changes)
 
 
-def _mastodon(world: World, settings: MockSettings) -> Platform:
+def _mastodon(world: World, settings: MockSettings, changes: Changes) -> Platform:
     from socialcrawl.mock.mastodon.service import MastodonService  # noqa: PLC0415
 
-    changes = Changes(world)
     service = MastodonService(
         world,
         home=settings.home,
@@ -62,4 +63,5 @@ def _site(settings: MockSettings) -> Platform:
     return Served(Site(read_pages(settings.pages), settings.site_limit, settings.window_of("web")), None)
 
 
-_MAKERS: dict[str, Callable[[World, MockSettings], Platform]] = {"x": _x, "bluesky": _bluesky, "mastodon": _mastodon}
+_Maker = Callable[[World, MockSettings, Changes], Platform]
+_MAKERS: dict[str, _Maker] = {"x": _x, "bluesky": _bluesky, "mastodon": _mastodon}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from socialcrawl.errors import MockError
 from socialcrawl.loopback import is_loopback_host
+from socialcrawl.mock.moment import check_moment
 from socialcrawl.mock.windows import Rule
 
 DEFAULT_LIMIT = 300
@@ -69,6 +70,9 @@ class MockSettings:
         scenario: the file of a scenario of faults, see docs/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
             charge is answered, the rest with 402; the answer that uses them up is given whole.
+        moment: the Unix second of the file at which the mock begins: what was posted later comes as time passes, see
+            `moment.Moment`; None: all posts are there. Search and counts then stand there too, so it leaves no `now`.
+        speed: how many seconds of the file pass in a second; 0: it stays at the moment.
     """
 
     posts: Path | None = None
@@ -104,11 +108,14 @@ class MockSettings:
     nobot: float = 0.0
     scenario: Path | None = None
     held: int = 1_000_000_000
+    moment: float | None = None
+    speed: float = 0.0
 
     def __post_init__(self) -> None:
         self._check_numbers()
         self._check_platforms()
         self._check_place()
+        self._check_moment()
         if self.export is not None and (self.posts is not None or self.missing):
             raise MockError("An export says itself what there is and who is missing: leave out --posts and --missing.")
         _check_limits("limit", self.limit)
@@ -153,6 +160,15 @@ class MockSettings:
         for name in ("noindex", "nobot"):
             if not 0 <= getattr(self, name) <= 1:
                 raise MockError(f"The share {name} is {getattr(self, name)}; give one from 0 to 1.")
+
+    def _check_moment(self) -> None:
+        if self.moment is None and self.speed:
+            raise MockError("The speed says how fast posts come from a moment on; give that moment as well (--from).")
+        if self.moment is None:
+            return
+        if self.now is not None:
+            raise MockError("Search and counts stand at the moment of the file; give either that (--from) or --now.")
+        check_moment(self.moment, self.speed)
 
     def _check_place(self) -> None:
         if not 0 <= self.port <= 65535:

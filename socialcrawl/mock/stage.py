@@ -8,6 +8,7 @@ from socialcrawl.errors import MockError
 from socialcrawl.lab.posts import fold
 from socialcrawl.mock.changes import Changes, Lifetime
 from socialcrawl.mock.faults import Fault
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.names import LEGAL
 from socialcrawl.mock.platform import Platform
 from socialcrawl.mock.scenario import FATES, LASTING, PAGING, Scenario, Trouble, read_scenario
@@ -26,15 +27,21 @@ class Stage:
         settings: the scenario and the skew at the start.
         platforms: those that are served, by name.
         time: the time that the server's clock shows, but for its skew.
+        moment: which posts exist; None where there are none.
 
     Raises:
         MockError: the scenario names what there is not.
     """
 
     def __init__(
-        self, world: World | None, settings: MockSettings, platforms: Mapping[str, Platform], time: Callable[[], float]
+        self,
+        world: World | None,
+        settings: MockSettings,
+        platforms: Mapping[str, Platform],
+        time: Callable[[], float],
+        moment: Moment | None = None,
     ) -> None:
-        self._platforms, self._time = platforms, time
+        self._platforms, self._time, self._moment = platforms, time, moment
         self._names: Mapping[str, int] = {} if world is None else world.accounts.by_username
         self._began = time()
         self._skew_at_start = self.skew = settings.skew
@@ -74,6 +81,8 @@ class Stage:
         """The request, by a clock that may just have changed, and the fault that it meets."""
         if platform.changes is not None:
             platform.changes.tick(asked.now)
+        if self._moment is not None:
+            self._moment.pass_time()
         if not self._scenario.troubles:
             return asked, None
         paged = any(name in PAGING for name, _ in asked.query)

@@ -18,6 +18,7 @@ import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.mock.entities import LONGEST, links, locate, lowered
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.vocabulary import Ask
 from socialcrawl.mock.world import World
 
@@ -33,10 +34,12 @@ class Writer:
     Args:
         world: what there is to see.
         other: the JSON of a post that cannot be written here.
+        moment: which posts exist and are counted; None: all.
     """
 
-    def __init__(self, world: World, other: Callable[[int, Ask], bytes]) -> None:
+    def __init__(self, world: World, other: Callable[[int, Ask], bytes], moment: Moment | None = None) -> None:
         self._world, self._other = world, other
+        self._moment = Moment(world) if moment is None else moment
         self._ids: dict[int, str] = {}
         self._tails: dict[int, tuple[str, str]] = {}
 
@@ -71,9 +74,9 @@ class Writer:
         if name == "lang":
             return map(quoted, map(world.language, places))
         if name == "retweets":
-            return list(references.retweets[posts].tolist())
+            return list(self._moment.retweets[posts].tolist())
         if name == "replies":
-            return list(references.replies[posts].tolist())
+            return list(self._moment.replies[posts].tolist())
         if name == "entities":
             offsets = world.mentions.offsets
             return self._entities(texts, offsets[posts].tolist(), offsets[posts + 1].tolist())

@@ -122,9 +122,10 @@ class X:
 
     def _answer(self, asked: Asked, call: Call) -> Answer:
         """The answer of the endpoint, held where nothing but the request decides it."""
-        if asked.endpoint not in _LASTING or asked.overlap or self.changes.aging:
+        moment = self.changes.moment
+        if asked.endpoint not in _LASTING or asked.overlap or self.changes.aging or moment.speed:
             return self._handlers[asked.endpoint](call)
-        key = (asked.endpoint, call.path, asked.query, self.changes.version)
+        key = (asked.endpoint, call.path, asked.query, self.changes.version, moment.second)
         answer = self._answers.get(key)
         if answer is None:
             answer = self._handlers[asked.endpoint](call)

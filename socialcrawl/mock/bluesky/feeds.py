@@ -61,7 +61,7 @@ class Feeds:
         """The posts of an account that a filter leaves, ascending."""
         if wanted not in FILTERS:
             raise invalid(f"Error: filter must be one of ({'|'.join(FILTERS)})")
-        own = self._world.timelines.of(row)
+        own = self._changes.moment.existing(self._world.timelines.of(row))
         if wanted == FILTERS[0]:
             return own
         if wanted in _MEDIA:

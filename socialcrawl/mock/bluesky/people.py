@@ -40,8 +40,8 @@ class People:
 
     def __init__(self, world: World, names: Names, changes: Changes) -> None:
         self._world, self._names, self._changes = world, names, changes
-        self._follows = lru_cache(4_096)(self._mentioned_by)
-        self._followers = lru_cache(4_096)(self._mentioning)
+        self._mentioned = lru_cache(4_096)(self._mentioned_by)
+        self._mentioners = lru_cache(4_096)(self._mentioning)
         self._matching = lru_cache(64)(self._search)
 
     def profile(self, asked: Asked, views: Views) -> Told:
@@ -124,7 +124,7 @@ class People:
 
     def _detailed(self, row: int, views: Views) -> bytes:
         follows, followers = len(self._follows(row)), len(self._followers(row))
-        posts = len(self._world.timelines.of(row))
+        posts = len(self._changes.moment.existing(self._world.timelines.of(row)))
         return views.profile(row, followersCount=followers, followsCount=follows, postsCount=posts)
 
     def _related(self, asked: Asked, views: Views, row: int, kind: str, others: NDArray[np.int64]) -> Told:
@@ -138,13 +138,25 @@ class People:
         part, cursor = cut(asked, self._changes, place, size=size, n=len(rows))
         return rows[part], {"cursor": cursor} if cursor else {}
 
-    def _mentioned_by(self, row: int) -> NDArray[np.int64]:
-        mentions = self._world.mentions
-        named = [mentions.of(post) for post in self._world.timelines.of(row).tolist()]
-        return _once(np.concatenate(named) if named else np.zeros(0, np.int64), row)
+    def _follows(self, row: int) -> NDArray[np.int64]:
+        """Whom an account mentioned so far, the first mentioned first."""
+        return self._so_far(*self._mentioned(row))
 
-    def _mentioning(self, row: int) -> NDArray[np.int64]:
-        return _once(self._world.author[self._world.mentioned_in.of(row)], row)
+    def _followers(self, row: int) -> NDArray[np.int64]:
+        """Who mentioned an account so far, the first to do so first."""
+        return self._so_far(*self._mentioners(row))
+
+    def _so_far(self, rows: NDArray[np.int64], posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return rows[: len(self._changes.moment.existing(posts))]
+
+    def _mentioned_by(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        mentions, posts = self._world.mentions, self._world.timelines.of(row)
+        named = [mentions.of(post) for post in posts.tolist()]
+        return _once(np.concatenate(named) if named else posts, np.repeat(posts, [len(some) for some in named]), row)
+
+    def _mentioning(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        posts = self._world.mentioned_in.of(row)
+        return _once(self._world.author[posts], posts, row)
 
     def _search(self, words: tuple[str, ...]) -> list[int]:
         """The accounts whose handle or shown name contains every word; none for no words."""
@@ -161,12 +173,14 @@ class People:
         return sorted(found, key=lambda row: (-int(mentioned[row]), accounts.keys[row]))
 
 
-def _once(rows: NDArray[np.int64], without: int) -> NDArray[np.int64]:
-    """The different rows in their order, but for one."""
+def _once(
+    rows: NDArray[np.int64], posts: NDArray[np.int64], without: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different rows in their order, but for one, and the post (position) that names each first, ascending."""
     _, first = np.unique(rows, return_index=True)
-    ordered = rows[np.sort(first)]
-    others: NDArray[np.int64] = ordered[ordered != without]
-    return others
+    first.sort()
+    others = first[rows[first] != without]
+    return rows[others], posts[others]
 
 
 def _profiles(views: Views, rows: list[int]) -> list[orjson.Fragment]:

@@ -64,7 +64,7 @@ class Searching:
     def _found(self, asked: Asked, q: str) -> NDArray[np.int64]:
         wanted = self._wanted(asked, q)
         try:
-            found = self._finder.matches(wanted.words)
+            found = self._changes.moment.existing(self._finder.matches(wanted.words))
         except QueryError as error:
             raise RefusalError("BadQueryString", f"The query cannot be parsed: {error}") from error
         world = self._world

@@ -15,7 +15,7 @@ from socialcrawl.mock.held import Held
 from socialcrawl.mock.names import PROTECTED
 from socialcrawl.mock.render import stamp
 from socialcrawl.mock.repeating import Repeated, repeated
-from socialcrawl.mock.world import World
+from socialcrawl.mock.world import Grouping, World
 
 _KEPT = 50_000  # short profiles held, about 15 MB
 _KEPT_BYTES = 128 << 20  # of pages of feeds
@@ -34,9 +34,9 @@ class Views:
 
     def __init__(self, world: World, names: Names, changes: Changes, *, signed_in: bool) -> None:
         self._world, self._names, self._changes, self._signed_in = world, names, changes, signed_in
-        self._version = changes.version
+        self._version, self._moment = changes.version, changes.moment
         self._author = lru_cache(_KEPT)(self._short)
-        self._writer = Writer(world, names, self._author, signed_in=signed_in)
+        self._writer = Writer(world, names, self._author, self._moment, signed_in=signed_in)
         self._feeds: Held[tuple[int, ...], bytes] = Held(_KEPT_BYTES)
 
     def renew(self) -> None:
@@ -56,7 +56,7 @@ class Views:
 
     def feed(self, posts: Sequence[int]) -> bytes:
         """The items that posts of one author are in the author's feed, as a list."""
-        key = tuple(posts)
+        key = (self._moment.there, *posts)
         found = self._feeds.get(key)
         if found is None:
             found = f"[{','.join(self._items(posts))}]".encode()
@@ -93,7 +93,7 @@ class Views:
         answers = chosen[self._world.references.replied_account[chosen] >= 0]
         originals = {post: self._repeated(post) for post in retweets.tolist()}
         replies = {post: self._linked(post) for post in answers.tolist()}
-        shown = [one.place for one in originals.values() if one is not None and one.place >= 0]
+        shown = [place for one in originals.values() if one is not None and (place := self._there(one)) >= 0]
         shown += [place for links in replies.values() for place, _ in links if place >= 0]
         shown += [post for post in posts if originals.get(post) is None]
         shown = list(dict.fromkeys(shown))
@@ -108,7 +108,8 @@ class Views:
         links: Sequence[tuple[int, str]] | None,
     ) -> str:
         if original is not None:
-            shown = views[original.place] if original.place >= 0 else self._made(post, original)
+            place = self._there(original)
+            shown = views[place] if place >= 0 else self._made(post, original)
             return f'{{"post":{shown},"reason":{self._reason(post)}}}'
         if links is None:
             return f'{{"post":{views[post]}}}'
@@ -122,6 +123,10 @@ class Views:
 
     def _repeated(self, post: int) -> Repeated | None:
         return repeated(self._world, self._names.by_key, post)
+
+    def _there(self, original: Repeated) -> int:
+        """Where an original stands, -1 where there is none yet."""
+        return self._moment.place(original.place)
 
     def _linked(self, post: int) -> list[tuple[int, str]]:
         """The parent and the root of a reply: where they stand (-1: not to be found), and their address."""
@@ -137,24 +142,27 @@ class Views:
 
     def _place(self, place: int, address: str) -> int:
         """The same place, or -1 where the post there is not to be seen as a post at this address."""
-        if place < 0 or not self._changes.visible[place] or self._writer.address(place) != address:
+        if self._moment.place(place) < 0 or not self._changes.visible[place] or self._writer.address(place) != address:
             return -1
         return -1 if self._repeated(place) is not None else place
 
     def _made(self, post: int, original: Repeated) -> str:
         """An original that the file lacks: as old as the file knows, and as often repeated."""
         references = self._world.references
-        ids, first, counts = self._retweeted
-        at, place = int(np.searchsorted(ids, references.retweeted_id[post])), int(references.retweeted_post[post])
-        when = stamp(int(self._world.created_at[place if place >= 0 else first[at]]))
-        account, number = original.account, original.number
-        return self._writer.original(post, original.start, account, number, when=when, reposts=int(counts[at]))
+        ids, repeats = self._retweeted
+        again = repeats.of(int(np.searchsorted(ids, references.retweeted_id[post])))
+        place = self._moment.place(int(references.retweeted_post[post]))
+        when = stamp(int(self._world.created_at[place if place >= 0 else again[0]]))
+        count = len(self._moment.existing(again))
+        return self._writer.original(post, original.start, original.account, original.number, when=when, reposts=count)
 
     @cached_property
-    def _retweeted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The ids that are retweeted, ascending; the position of the first retweet of each, and their number."""
-        found: tuple[Any, ...] = np.unique(self._world.references.retweeted_id, return_index=True, return_counts=True)
-        return found[0], found[1], found[2]
+    def _retweeted(self) -> tuple[NDArray[np.int64], Grouping]:
+        """The ids that are retweeted, ascending, and the positions of the retweets of each."""
+        told = self._world.references.retweeted_id
+        posts = np.flatnonzero(told >= 0)
+        ids, groups = np.unique(told[posts], return_inverse=True)
+        return ids, Grouping.by(groups, posts, len(ids))
 
     def _reason(self, post: int) -> str:
         row, key = int(self._world.author[post]), record_key(int(self._world.ids[post]))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.mock.bluesky.facets import facets
 from socialcrawl.mock.bluesky.names import CID_END, POST, Names, cid_head, cid_of, record_key, record_keys
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.repeating import made_number
 from socialcrawl.mock.world import World
 
@@ -27,11 +28,14 @@ class Writer:
         world: the posts.
         names: how they and their authors are called.
         author: the JSON of an account's short profile.
+        moment: which posts exist and are counted.
         signed_in: whether they are shown to somebody who has signed in.
     """
 
-    def __init__(self, world: World, names: Names, author: Callable[[int], str], *, signed_in: bool) -> None:
-        self._world, self._names, self._author = world, names, author
+    def __init__(
+        self, world: World, names: Names, author: Callable[[int], str], moment: Moment, *, signed_in: bool
+    ) -> None:
+        self._world, self._names, self._author, self._moment = world, names, author, moment
         self._viewer = _VIEWER if signed_in else ""
         self._langs = lru_cache(1_000)(lambda lang: orjson.dumps([lang]).decode())
 
@@ -43,8 +47,8 @@ class Writer:
             world.author[chosen].tolist(),
             record_keys(world.ids[chosen]),
             moments(world.created_at[chosen]),
-            world.references.replies[chosen].tolist(),
-            world.references.retweets[chosen].tolist(),
+            self._moment.replies[chosen].tolist(),
+            self._moment.retweets[chosen].tolist(),
             self._mentioned(chosen),
             (world.references.replied_account[chosen] >= 0).tolist(),
             strict=True,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from socialcrawl.lab.posts import fold
+from socialcrawl.mock.moment import Moment
 from socialcrawl.mock.world import World
 
 _REPOST = re.compile(r"RT @([^\s:]+):?\s*(.*)", re.DOTALL)
@@ -35,7 +36,7 @@ class Draft:
     reposts: int = 0
 
 
-def draft_of(world: World, post: int, *, repost: bool) -> Draft:
+def draft_of(world: World, post: int, moment: Moment, *, repost: bool) -> Draft:
     """The draft of the post at this position; that of a repost is empty, as its original has the text.
 
     Who answers somebody mentions them, first and even where the text does not, as Mastodon's own clients write it: a
@@ -52,9 +53,9 @@ def draft_of(world: World, post: int, *, repost: bool) -> Draft:
     return Draft(
         *(author, created_at, world.texts[post], tuple(mentioned), _language(world, post)),
         answered=answered,
-        answered_post=int(references.replied_post[post]),
-        replies=int(references.replies[post]),
-        reposts=int(references.retweets[post]),
+        answered_post=moment.place(int(references.replied_post[post])),
+        replies=int(moment.replies[post]),
+        reposts=int(moment.retweets[post]),
     )
 
 

@@ -34,7 +34,7 @@ class Following:
         row = town.there(town.instances.row(asked.path["id"], domain))
         if isinstance(row, Told):
             return row
-        found = follows.of(row, backwards=backwards)[: None if town.open(row) else 0]
+        found = follows.of(row, town.changes.moment, backwards=backwards)[: None if town.open(row) else 0]
         # The first follow has the largest id, as lists begin with that.
         largest = 10**15 + key_of(domain) % 10**15
         given = {name: whole(value) for name in ("max_id", "min_id", "since_id") if (value := asked.one(name))}

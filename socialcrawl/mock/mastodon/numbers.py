@@ -57,8 +57,11 @@ class Numbers:
         return (self.repeats[post].number & _POSITIVE) ^ key_of(domain)
 
     def first_repost(self, post: int) -> int:
-        """The first post that repeats the same original, which tells all that is known of it."""
-        return self._lacking[self.repeats[post].number & _POSITIVE]
+        """The first post that repeats the same original, which tells all that is known of it.
+
+        Of an original that the file has, but later, that is the post itself.
+        """
+        return self._lacking.get(self.repeats[post].number & _POSITIVE, post)
 
     def repost(self, number: int, domain: str) -> int | None:
         """The first post that repeats the original with this id, which the file lacks; None where there is none."""

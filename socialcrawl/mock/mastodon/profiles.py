@@ -88,12 +88,13 @@ class Profiles:
         return f"{_day(first)}T00:00:00.000Z"
 
     def _counts(self, row: int, *, gone: bool) -> dict[str, Any]:
-        own = self._own(row)
+        moment = self._changes.moment
+        own = moment.existing(self._own(row))
         if gone:
             return {"followers_count": 0, "following_count": 0, "statuses_count": 0, "last_status_at": None}
         return {
-            "followers_count": len(self._follows.of(row, backwards=True)),
-            "following_count": len(self._follows.of(row, backwards=False)),
+            "followers_count": len(self._follows.of(row, moment, backwards=True)),
+            "following_count": len(self._follows.of(row, moment, backwards=False)),
             "statuses_count": len(own),
             "last_status_at": _day(int(self._world.created_at[own[-1]])) if len(own) else None,
         }

@@ -29,13 +29,13 @@ class Renderer:
     ) -> None:
         self._world, self._instances = world, instances
         self._numbers, self._profiles, self._changes = numbers, profiles, changes
-        self._version = -1
+        self._version, self._moment = -1, changes.moment
         self._renew()
 
     def status(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         """The JSON of a post on an instance; with a token it tells what the asker did with the status."""
         self._renew()
-        key = (post, domain, signed_in)
+        key = (post, domain, signed_in, self._moment.there)
         told = self._statuses.get(key)
         if told is None:
             told = self._status(post, domain, signed_in=signed_in)
@@ -44,7 +44,7 @@ class Renderer:
 
     def original(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         """The JSON of the status that this post repeats, whether the file has it or not."""
-        place = self._numbers.repeats[post].place
+        place = self._moment.place(self._numbers.repeats[post].place)
         if place >= 0:
             return self.status(place, domain, signed_in=signed_in)
         draft = draft_of_original(self._world, self._numbers.first_repost(post), self._instances.by_key)
@@ -54,21 +54,22 @@ class Renderer:
     def account(self, row: int, domain: str) -> bytes:
         """The JSON of an account on an instance."""
         self._renew()
-        told = self._accounts.get((row, domain))
+        key = (row, domain, self._moment.there)
+        told = self._accounts.get(key)
         if told is None:
             told = orjson.dumps(self._profiles.profile(row, domain))
-            self._accounts.put((row, domain), told, len(told))
+            self._accounts.put(key, told, len(told))
         return told
 
     def _renew(self) -> None:
         if self._version != self._changes.version:
             self._version = self._changes.version
-            self._statuses: Held[tuple[int, str, bool], bytes] = Held(_MOST)
-            self._accounts: Held[tuple[int, str], bytes] = Held(_MOST // 4)
+            self._statuses: Held[tuple[int, str, bool, int], bytes] = Held(_MOST)
+            self._accounts: Held[tuple[int, str, int], bytes] = Held(_MOST // 4)
 
     def _status(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         repost = post in self._numbers.repeats
-        draft = draft_of(self._world, post, repost=repost)
+        draft = draft_of(self._world, post, self._moment, repost=repost)
         numbers = self._numbers.of(post, domain), self._numbers.of(post, self._instances.domains[draft.author])
         repeats = None
         if repost:

@@ -46,6 +46,6 @@ class Searching:
 
     def _statuses(self, query: str, domain: str, place: slice) -> list[bytes]:
         town = self._town
-        found = town.finding.with_words(query, domain)
+        found = town.existing(town.finding.with_words(query, domain))
         posts = found[town.changes.visible[found]][::-1][place].tolist()
         return [town.renderer.status(post, domain, signed_in=True) for post in posts]

@@ -61,10 +61,11 @@ class Single:
         """A status by the id that this instance gave it."""
         town, number, signed_in = self._town, whole(asked.path["id"]), guest.kind != "public"
         post = town.numbers.post(number, domain)
-        if post is not None and town.open(int(town.world.author[post])):
+        moment = town.changes.moment
+        if post is not None and moment.place(post) >= 0 and town.open(int(town.world.author[post])):
             return told(town.renderer.status(post, domain, signed_in=signed_in), posts=1)
         repost = town.numbers.repost(number, domain)
-        if repost is not None:
+        if repost is not None and moment.place(repost) >= 0:
             return told(town.renderer.original(repost, domain, signed_in=signed_in), posts=1)
         return NOT_FOUND
 
@@ -84,4 +85,5 @@ class Single:
     def _sizes(self, domain: str) -> tuple[int, int]:
         """How many accounts live there, and how many posts they wrote."""
         own = self._town.finding.living(domain)
-        return int(np.count_nonzero(own)), int(np.count_nonzero(own[self._town.world.author]))
+        authors = self._town.world.author[: self._town.changes.moment.there]
+        return int(np.count_nonzero(own)), int(np.count_nonzero(own[authors]))

@@ -35,7 +35,7 @@ class Timelines:
         if isinstance(row, Told):
             return row
         known = town.open(row) and domain in (town.instances.home, town.instances.domains[row])
-        posts = self._filtered(asked, town.world.timelines.of(row)) if known else _EMPTY
+        posts = self._filtered(asked, town.existing(town.world.timelines.of(row))) if known else _EMPTY
         return self._page(asked, guest, domain, posts, ("limit", *_FILTERS), always=False)
 
     def _filtered(self, asked: Asked, posts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -65,6 +65,7 @@ class Timelines:
         for name, kept in (("local", True), ("remote", False)):
             if true(asked, name):
                 posts = posts[finding.living(domain)[self._town.world.author[posts]] == kept]
+        posts = self._town.existing(posts)
         return self._page(asked, guest, domain, posts[visible[posts]], _OF_TAGS, always=True)
 
     def _page(

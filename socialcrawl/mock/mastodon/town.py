@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.follows import Follows, find_follows
 from socialcrawl.mock.mastodon.answers import GONE, NO_RECORD
@@ -43,6 +46,10 @@ class Town:
         if self.changes.fate(row) == DELETED:
             return GONE if self.gone else NO_RECORD
         return row
+
+    def existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of the posts at these positions (ascending) that exist."""
+        return self.changes.moment.existing(posts)
 
     def open(self, row: int) -> bool:
         """Whether the lists of an account are to be seen."""
