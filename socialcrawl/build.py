@@ -9,6 +9,7 @@ from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.seeds import Seeds
+from socialcrawl.graph import COLUMNS
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import host
@@ -16,7 +17,7 @@ from socialcrawl.limits.retry import Backoff
 from socialcrawl.limits.shared import Membership, Shared
 from socialcrawl.model import Node
 from socialcrawl.pace import Pace
-from socialcrawl.plan import THREADS, Plan, chosen, looking_on, plan
+from socialcrawl.plan import THREADS, Plan, aim, chosen, looking_on, plan, returning, steered
 from socialcrawl.platforms.platform import Keys, Wired
 from socialcrawl.protocols import Source, Watcher
 from socialcrawl.run import Parts
@@ -29,6 +30,9 @@ from socialcrawl.store.held import Reuse
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.tokens import TokenLeases, state_folder
+from socialcrawl.track.crawl import Track
+from socialcrawl.track.picture import COLUMNS as SEEN
+from socialcrawl.tracked import standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Campaign:
     settings: Settings
     plan: Plan
     parts: Parts
-    crawl: Collect
+    crawl: Collect | Track
     planner: WindowPlanner
     clock: Interruptible
     store: SqlStore
@@ -64,6 +68,7 @@ class Campaign:
     together: Callable[[], int]
     wire: Wired
     member: Membership | None = None
+    kept: list[int] = field(default_factory=lambda: [-1])  # the picks that were known when `keep` last wrote
 
     @property
     def failing(self) -> bool:
@@ -79,6 +84,12 @@ class Campaign:
         """Leave the windows to the others for now."""
         if self.member is not None:
             self.member.idle()
+
+    def keep(self) -> None:
+        """Write what it knows of accounts, where it tracks them and anything happened since that was written."""
+        if isinstance(self.crawl, Track) and self.crawl.picks != self.kept[0]:
+            self.store.stand(standings(self.crawl), whole=True)
+            self.kept[0] = self.crawl.picks
 
     def close(self) -> None:
         """Let go of the database and the tokens; requests that were abandoned in flight are not waited for."""
@@ -115,8 +126,7 @@ def build(
     """
     meant = plan(settings)
     meant.guard()
-    estimator, choice = chosen(settings)  # before the database keeps a choice that is none
-    shadows = looking_on(settings)
+    steered(settings)  # before the database keeps a choice that is none
     clock = clock or Interruptible(house.time if house else None)
     with ExitStack() as undo:
         allowed = access(settings, meant.base, among=house.leases if house else None)
@@ -134,13 +144,13 @@ def build(
     names = store.enlist(meant.usernames, clock.now())
     source = _source(meant, along.texts, clock.now())
     seeds = _seeds(meant, along, names)
-    crawl = Collect(seeds, estimator, settings.crawl.steps, source.width, choice, shadows=shadows)
+    crawl = _crawl(settings, seeds, source)
     most, together = settings.budget.max_nodes, settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
     windows = meant.policy, allowed.credentials, meant.timeline
-    pace: Callable[[], int] = (lambda: together) if together else Pace(store, crawl, *windows)
+    pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
@@ -161,6 +171,23 @@ def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
         known=known,
         advice=platform.advice,
         searches=platform.searches,
+    )
+
+
+def _crawl(settings: Settings, seeds: Seeds, source: Source) -> Collect | Track:
+    steps, track = settings.crawl.steps, settings.track
+    if settings.kind == "collect":
+        estimator, choice = chosen(settings)
+        return Collect(seeds, estimator, steps, source.width, choice, shadows=looking_on(settings))
+    return Track(
+        seeds,
+        returning(settings),
+        steps,
+        source.width,
+        mark=source.mark,
+        window=track.width,
+        rest=track.pause,
+        target=aim(settings),
     )
 
 
@@ -209,4 +236,5 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         server=meant.base,
         marks=allowed.marks,
         links=links,
+        columns=COLUMNS if settings.kind == "collect" else SEEN,
     ), lease

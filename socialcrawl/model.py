@@ -35,6 +35,7 @@ Node = NewType("Node", int)
 MILLS_PER_DOLLAR = 100_000
 LARGEST = 2**63 - 1  # the largest integer that a database can hold
 USEFUL = ("ok", "missing", "held")  # kinds of replies that a talk goes on from, also after a restart
+STEPS = ("expand", "recrawl")  # acts that are steps of a campaign: what its budget of steps counts
 FAILED = ("broken", "lost")  # kinds of replies that are none: the server is in trouble, or the network
 PUT_OFF = (
     *FAILED,
@@ -61,9 +62,10 @@ def unix(text: str) -> float:
 class Pick:
     """One decision: ask `node`. `x` holds the features as picked, `score` the estimate that won.
 
-    `act` is search | resolve | seed | expand (collect); other kinds of crawl add theirs. No features where there are
-    none, or where they are not known any more. `shadows` are the scores of those who looked on, by name; they are no
-    part of the decision: picks that differ in nothing else are equal.
+    `act` is search | resolve | seed | expand (collect), recrawl (track); other kinds of crawl add theirs. No features
+    where there are none, or where they are not known any more. `since` is the mark of the last visit (`Outcome.mark`):
+    only what is newer is asked for; "": everything. `shadows` are the scores of those who looked on, by name; they are
+    no part of the decision: picks that differ in nothing else are equal.
     """
 
     n: int
@@ -71,6 +73,7 @@ class Pick:
     act: str
     score: float = 0.0
     x: tuple[float, ...] = ()
+    since: str = ""
     shadows: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
@@ -207,7 +210,8 @@ class Page:
 
     `hits[i]` counts the topic's occurrences in `posts[i]`; `answered` are the accounts that the page is about,
     in order (authors of a search, users of a look-up); `missing` pairs accounts with the reason they are not here;
-    `follows` are whom the account that was asked follows, in the platform's order.
+    `follows` are whom the account that was asked follows, in the platform's order; `mark` is the newest that a page of
+    an account's posts shows, in the platform's own terms, whether or not it counts; "" where there is no such thing.
     """
 
     posts: Sequence[PostRow] = ()
@@ -217,6 +221,7 @@ class Page:
     answered: Sequence[Who] = ()
     missing: Sequence[tuple[Who, str]] = ()
     follows: Sequence[Who] = ()
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +230,8 @@ class Answer:
 
     `targets[i]` was mentioned in posts with `target_hits[i]` occurrences of the topic together (weighed by the kind of
     mention, where the campaign does so), in order of first appearance; `found` maps the nodes answered about, in order,
-    to their platform ids; `missing` maps nodes to reasons; `follows` are the nodes that the account follows.
+    to their platform ids; `missing` maps nodes to reasons; `follows` are the nodes that the account follows; `mark` is
+    that of the page.
     """
 
     posts: int = 0
@@ -235,6 +241,7 @@ class Answer:
     found: Mapping[int, str] = field(default_factory=dict)
     missing: Mapping[int, str] = field(default_factory=dict)
     follows: tuple[int, ...] = ()
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +287,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Everything now known of a picked node: totals, never differences.
+    """Everything that the answers to one pick say of its node: all of it, or, of a pick with `since`, what is new.
 
     `value` is beta(node), `alpha[i]` the weight of the link to `targets[i]`; both float64. `missing` is None or
-    suspended | protected | deleted | unknown | temporary | excluded | opted-out | forgotten | same-as:<node>.
+    suspended | protected | deleted | unknown | temporary | excluded | opted-out | forgotten | same-as:<node>. `mark` is
+    where the next visit can go on, in the platform's own terms: the newest that was seen; "" where there is no such
+    thing.
     """
 
     n: int
@@ -295,3 +304,4 @@ class Outcome:
     missing: str | None = None
     posts: int = 0
     occurrences: int = 0
+    mark: str = ""

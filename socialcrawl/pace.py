@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from socialcrawl.collect.crawl import Collect
+from socialcrawl.collect.seeds import Seeds
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.rate import measured, rate
 from socialcrawl.model import Credential
@@ -16,14 +16,14 @@ class Pace:
 
     Args:
         store: of the campaign, which keeps what was chosen.
-        crawl: says whether it is still at its seeds.
+        seeds: of its crawl, which say whether it is still at them.
         policy: the windows.
         credentials: the tokens, whose windows add up.
         timeline: the endpoint that most requests go to.
     """
 
     store: SqlStore
-    crawl: Collect
+    seeds: Seeds
     policy: Policy
     credentials: tuple[Credential, ...]
     timeline: str
@@ -37,7 +37,7 @@ class Pace:
 
     def _measured(self) -> int | None:
         """What the replies so far say, once the seeds are done; None while they say too little."""
-        if self.crawl.seeds.due(1, lambda _: 1)[1]:
+        if self.seeds.due(1, lambda _: 1)[1]:
             return None
         latency = measured(latencies(self.store.connection, self.store.campaign))
         rules = [self.policy.endpoint(self.timeline).rules(credential.kind) for credential in self.credentials]

@@ -23,6 +23,8 @@ from socialcrawl.relevance import Topic
 from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Accounts
+from socialcrawl.track.choice import Choice
+from socialcrawl.track.target import Target
 from socialcrawl.words import seconds
 
 KINDS = ("app", "user", "public")  # of tokens
@@ -78,6 +80,15 @@ class Plan:
             caps=self.caps,
             flight=min(THREADS, settings.crawl.together or THREADS),
         )
+
+    @property
+    def told(self) -> str:
+        """How it goes on, for people: how many steps, and who chooses them."""
+        crawl, track = self.settings.crawl, self.settings.track
+        steps = f"{crawl.steps:,} steps" if crawl.steps else ""
+        if self.settings.kind == "collect":
+            return f"{steps or 'steps until the frontier is empty'} with {crawl.estimator}"
+        return f"{steps or 'no end'}, tracking {track.target} with {track.expansion} and {track.recrawl}"
 
     @property
     def timeline(self) -> str:
@@ -209,6 +220,37 @@ def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
     how = settings.crawl
     estimator = _estimator(settings, how.estimator, how.regressor)
     return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
+
+
+def returning(settings: Settings) -> Choice:
+    """Who chooses for a campaign that tracks accounts: whether to go back, and to whom."""
+    track = settings.track
+    return Choice(track.expansion, track.recrawl, track.p, settings.seed)
+
+
+def aim(settings: Settings) -> Target:
+    """What a campaign that tracks accounts is after. It keeps OPIC's cash whatever that is."""
+    track = settings.track
+    return Target(
+        track.target,
+        track.topical,
+        track.parallel,
+        cash=True,
+        memory=track.remembered,
+        lean=track.lean,
+        extra=track.extra,
+    )
+
+
+def steered(settings: Settings) -> None:
+    """Nothing, where those who choose for a campaign can be made.
+
+    Raises:
+        SettingsError: one of them cannot.
+    """
+    if settings.kind == "collect":
+        chosen(settings)
+        looking_on(settings)
 
 
 def looking_on(settings: Settings) -> dict[str, Estimator]:

@@ -41,6 +41,7 @@ class Columns:
         alpha: float64, the weights of the links.
         x: float64[m, columns], the features as picked, NaN where a pick has none; None: they were not asked for.
         score: float64[m], at: float64[m] (Unix seconds), posts: int64[m], occurrences: int64[m]; None likewise.
+        since, mark: str[m], where the pick went on from and the next one can; "" where there is none; None likewise.
     """
 
     n: NDArray[np.int64]
@@ -57,12 +58,15 @@ class Columns:
     at: NDArray[np.float64] | None = None
     posts: NDArray[np.int64] | None = None
     occurrences: NDArray[np.int64] | None = None
+    since: NDArray[np.str_] | None = None
+    mark: NDArray[np.str_] | None = None
 
     def pick(self, i: int) -> Pick:
         """Pick number i of these, without what was not asked for."""
         x: tuple[float, ...] = () if self.x is None else tuple(self.x[i].tolist())
         given = x if not x or x[-1] == x[-1] else ()
-        return Pick(int(self.n[i]), Node(int(self.node[i])), str(self.act[i]), _at(self.score, i, 0.0), given)
+        since = _at(self.since, i, "")
+        return Pick(int(self.n[i]), Node(int(self.node[i])), str(self.act[i]), _at(self.score, i, 0.0), given, since)
 
     def outcome(self, i: int) -> Outcome:
         """What pick number i of these found."""
@@ -77,6 +81,7 @@ class Columns:
             str(self.missing[i]) or None,
             _at(self.posts, i, 0),
             _at(self.occurrences, i, 0),
+            _at(self.mark, i, ""),
         )
 
     def ends(self) -> NDArray[np.int64]:
@@ -170,6 +175,12 @@ class Source(Protocol):
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """The conversations that answer `batch`; `accounts` says how the platform calls its nodes."""
+
+    def mark(self, at: float) -> str:
+        """The mark of an instant (Unix seconds): since it, what was written then and later is asked for.
+
+        "" where the platform knows no such thing, or has nothing older.
+        """
 
 
 class Wire(Protocol):

@@ -4,21 +4,26 @@ import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
 from socialcrawl.sections.crawling import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
 from socialcrawl.sections.standing import NotifySection, ScheduleSection
+from socialcrawl.sections.tracking import TrackSection
 from socialcrawl.sections.values import Section
 from socialcrawl.store.address import Server, Where, where
 
 __all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
 
 # Settings into which a token or a secret address may be pasted: they are never shown.
+COLLECTS = (
+    "estimator", "switch_after", "start", "strategy", "q", "zeta", "nr_d", "features", "regressor", "shadows",
+)  # fmt: skip
+"""Keys of [crawl] that only a campaign of kind collect has."""
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "command")}
 
 
@@ -48,15 +53,31 @@ class Settings(Section):
         WithJsonSchema({"type": "string", "default": "socialcrawl.db"}),
         Field(description="an SQLite file, made if it is not there, or postgresql://USER@HOST/NAME"),
     ] = Path("socialcrawl.db")
+    kind: Literal["collect", "track"] = Field(
+        default="collect",
+        description="collect: accounts that speak of the topic; track: who counts, and stay with them",
+    )
     topic: TopicSection
     accounts: AccountsSection = AccountsSection()
     seeds: SeedsSection = SeedsSection()
     crawl: CrawlSection = CrawlSection()
+    track: TrackSection = TrackSection()
     budget: BudgetSection = BudgetSection()
     source: SourceSection = SourceSection()
     limits: LimitsSection = LimitsSection()
     schedule: ScheduleSection = ScheduleSection()
     notify: NotifySection = NotifySection()
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if self.kind == "collect" and "track" in self.model_fields_set:
+            raise ValueError('[track] belongs to kind = "track": write that above [topic], or take [track] out')
+        wrong = [key for key in COLLECTS if key in self.crawl.model_fields_set and self.kind == "track"]
+        if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
+            raise ValueError(
+                f'{wrong[0]} under [crawl] belongs to kind = "collect": take it out; who is asked is said under [track]'
+            )
+        return self
 
     def identity(self, usernames: list[str]) -> dict[str, Any]:
         """What may not change while a campaign goes on, because its history rests on it; `usernames` are its seeds."""
@@ -73,6 +94,10 @@ class Settings(Section):
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
+        if self.kind == "track":
+            chosen["kind"] = whole["kind"]
+            chosen["track"] = whole["track"]
+            chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in COLLECTS}
         if accounts := {key: names for key, names in whole["accounts"].items() if names}:
             chosen["accounts"] = accounts
         return chosen
@@ -114,6 +139,9 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
 def _told(error: ValidationError, origin: str) -> Iterator[str]:
     for problem in error.errors():
         place = [str(part) for part in problem["loc"]]
+        if not place:  # of the file as a whole
+            yield f"{origin}: {problem['msg'].removeprefix('Value error, ')}."
+            continue
         kept = SECRETS.get(place[0], ())
         hidden = place[0] in SECRETS and (len(place) < 2 or place[1] in kept) and place[-1] != "kind"
         whole = len(place) == 1 and problem["type"] == "value_error"  # of several keys of a section

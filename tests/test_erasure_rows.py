@@ -249,7 +249,7 @@ def test_repeated_mentions_and_posts_on_two_pages_count_as_they_were_read(store)
     node = node_of(store, "6")
     batch = (Pick(0, Node(0), "expand"),)
     store.open(batch)
-    write(store, "insert into outcome values (1, 0, 0, '2026', 3.3, 10, 4, null)",
+    write(store, "insert into outcome values (1, 0, 0, '2026', 3.3, 10, 4, null, null)",
           f"insert into link values (1, 0, 0, {node}, 3.3)")  # fmt: skip
     forgotten(store, posts=["1"])
     assert rows(store, "select occurrences, posts from outcome") == [(6, 2)]

@@ -20,8 +20,8 @@ FLOORS = [
     {"daemon"},
     {"build"},
     {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
-    | {"access", "tokens", "words", "clock"},
-    {"collect", "sources"},
+    | {"access", "tokens", "words", "clock", "tracked"},
+    {"collect", "track", "sources"},
     {"importance", "graph", "links", "relevance", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "secret"},
     {"model", "errors", "__init__"},

@@ -1,5 +1,8 @@
 """Schemas go up and down again on both databases, and every row is what it was."""
 
+import json
+from dataclasses import replace
+
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -16,9 +19,20 @@ from socialcrawl.store.database import alembic_config, connect, engine
 from socialcrawl.store.erasure.forgetting import forget
 from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.store.held import Reuse
-from socialcrawl.store.tables import campaign, daemon, lease, mention, metadata, request, shadow
+from socialcrawl.store.tables import (
+    campaign,
+    daemon,
+    lease,
+    mention,
+    metadata,
+    outcome,
+    pick,
+    request,
+    shadow,
+    standing,
+)
 
-VERSIONS = ["0001", "0002", "0003", "0004", "0005"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006"]
 
 
 def at(connection, version):
@@ -53,9 +67,14 @@ def watched(connection):
         (daemon, {"id": "here 1", "host": "here", "pid": 1, "began_at": iso(AT), "beat_at": iso(AT + 1)}),
         (lease, {"campaign": 1, "daemon": "here 1", "taken_at": iso(AT), "beat_at": iso(AT + 1), "state": "paused",
                  "why": "somebody said so", "until": iso(AT + 9)}),
+        (standing, {"campaign": 1, "node": 3, "visits": 2, "visited_at": iso(AT), "relevance": 1.5, "occurrences": 2,
+                    "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0, "importance": 0.125,
+                    "history": 0.25}),
     ):  # fmt: skip
         connection.execute(insert(table).values(row))
     connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, paused_at=iso(AT)))
+    connection.execute(update(pick).where(pick.c.campaign == 1, pick.c.n > 5).values(since="a mark"))
+    connection.execute(update(outcome).where(outcome.c.campaign == 1, outcome.c.n > 3).values(mark="another"))
 
 
 @pytest.fixture
@@ -69,13 +88,32 @@ def filled(place):
     limits = [Limit(1, 2, AT + 9, daily=True)]
     asked = Request((8, 1000), "/2/users/:id/following", {"id": "1003"})
     save(second, Page(follows=[person(1), person(4)]), asked=asked)
-    save(second, page_of(posts_of(3)), 900, asked=timeline(900, 1), received=received, limits=limits)
+    save(
+        second, replace(page_of(posts_of(3)), mark="77"), 900, asked=timeline(900, 1), received=received, limits=limits
+    )
     with store.connection.begin():
         forget(store.connection, ordered(["1007"], [], None, None), iso(AT))
         watched(store.connection)
         store.connection.execute(update(mention).values(spans="[[0,4]]"))
+    save(second, replace(page_of(posts_of(3)), mark="77"), 901, asked=timeline(901, 1))
     close(store)
     return place
+
+
+def test_an_older_program_finds_no_marks_in_answers_and_pages(filled):
+    def marked(name, place):
+        texts = connection.exec_driver_sql(f"select {name} from request where {name} is not null").scalars()
+        return [text for text in texts if len(json.loads(text)) > place]
+
+    with opened(filled) as connection:
+        with connection.begin():
+            assert marked("answer", 7)
+            assert marked("nodes", 4)
+        at(connection, "0006")
+        with connection.begin():
+            assert not marked("answer", 7)
+            assert not marked("nodes", 4)
+            assert connection.execute(select(request.c.id).where(request.c.nodes.is_not(None))).all()
 
 
 def test_every_table_has_rows_to_be_lost(filled):

@@ -16,14 +16,17 @@ from socialcrawl.apps.screen import View
 from socialcrawl.build import build
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
-from socialcrawl.collect.estimators.regressor import CHOICE, FEATURES, LOWEST, Regressor
+from socialcrawl.collect.estimators.regressor import CHOICE, FEATURES, LOWEST, Flowing, Regressor
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph import COLUMNS
+from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.lab.simulation import Setup, simulate
 from socialcrawl.mock.server import running
 from socialcrawl.model import Node, Outcome, Stop
+from socialcrawl.run import run
 from socialcrawl.settings import checked, read
+from socialcrawl.sources.known import Known
 
 SGD, MLP = "sklearn.linear_model.SGDRegressor", "sklearn.neural_network.MLPRegressor"
 OTHERS = [
@@ -333,3 +336,53 @@ def test_a_campaign_with_a_wrong_regressor_can_be_mended(tmp_path):
     with pytest.raises(SettingsError):
         build(wrong, View())
     build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN), View()).close()
+
+
+class Seen(SGDRegressor):
+    """A regressor that remembers its lessons."""
+
+    lessons: list
+
+    def partial_fit(self, x, y):
+        type(self).lessons.append(x[0].tolist())
+        return super().partial_fit(x, y)
+
+
+def flowing_crawl(seeds):
+    line = Seeds()
+    line.ready = [Node(node) for node in seeds]
+    return Collect(line, Flowing(Seen(eta0=0.001, random_state=1), ("n_sum",)), 40)
+
+
+def test_cash_is_a_column_to_learn_over_and_is_that_of_a_dictionary(monkeypatch):
+    monkeypatch.setattr(Seen, "lessons", [], raising=False)
+    graph, seeds, store = known(random_world(90, 5, 3)), range(4), Tape()
+    run(parts(flowing_crawl(seeds), Known(graph), store))
+    cash, paid = dict.fromkeys(seeds, 1 / len(seeds)), []
+    for node in store.nodes:
+        mine, to = cash.pop(node, 0.0), [v for v in graph.out(node)[0].tolist() if v != node]
+        paid.append(mine)
+        for other in to:
+            cash[other] = cash.get(other, 0.0) + mine / len(to)
+    lessons = list(Seen.lessons)
+    assert len(lessons) == 40
+    assert [lesson[-1] for lesson in lessons] == pytest.approx(paid[len(seeds) :], abs=1e-15)
+    assert len({lesson[-1] for lesson in lessons}) > 10
+    # Step by step from the history it is the same again, bit for bit.
+    Seen.lessons.clear()
+    again = flowing_crawl(seeds)
+    for node in store.nodes:
+        (pick,) = again.choose(1, 0.0)
+        assert pick.node == node
+        again.absorb((pick,), [Outcome(pick.n, node, 0.0, float(graph.beta[node]), *graph.out(node))])
+    assert Seen.lessons == lessons
+
+
+def test_cash_may_be_named_among_the_features_of_a_campaign():
+    estimator = named(SGD, seed=1, features=("cash", "n_sum"))
+    assert isinstance(estimator, Flowing)
+    assert estimator.features == ("n_sum",)
+    assert estimator.one_by_one()
+    assert not named(SGD, seed=1).one_by_one()
+    with pytest.raises(SettingsError, match="cash"):
+        named(SGD, seed=1, features=("money",))

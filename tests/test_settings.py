@@ -64,7 +64,7 @@ def test_what_is_not_said_has_a_default():
         (("schedule", "corn"), "[schedule] corn", "'cron'"),
         (("notify", "webhook"), "[notify] webhook", "'webhook_env'"),
         (("crawl", "zzz"), "[crawl] zzz", "estimator, switch_after, start, refresh_rate, steps"),
-        (("zzz",), "zzz", "name, seed, database, topic"),
+        (("zzz",), "zzz", "name, seed, database, kind, topic"),
     ],
 )
 def test_an_unknown_key_is_named_with_the_file_and_the_nearest_known_one(keys, where, nearest):

@@ -76,6 +76,12 @@ TROUBLE = [
           (5, 2, "/t", "'2026-02-03T23:59:59.5Z'", "'ok'", 200, 4, 90, "'more'", "null"),
           (8, 1, "/t", "null", "null", "null", "null", "null", "null", "null"),
       ])],
+    *["insert into standing (campaign, node, visits, visited_at, relevance, occurrences, indegree, outlinks, "
+      f'"yield", link_score, importance, history, gone) values ({told})'
+      for told in ["70, 0, 2, '2026-02-03T00:00:00.0Z', 1.5, 2, 3.0, 4.0, 0.5, 7.0, 0.5, 0.75, null",
+                   "70, 901, 1, '2026-02-03T00:00:00.0Z', 0.0, 0, 1.0, 2.0, null, null, 0.125, 0.25, 'suspended'",
+                   "70, 903, 0, null, 0.0, 0, 1.0, 0.0, null, null, 0.25, 0.0, null",
+                   "1, 3, 1, '2026-02-03T00:00:00.0Z', 0.0, 0, 1.0, 2.0, null, null, 0.5, 0.0, null"]],
 ]  # fmt: skip
 
 
@@ -93,7 +99,8 @@ def a_crawl(kind):
 def asked(request):
     """(a view's rows by name, the rows of every table) of one database."""
     with a_crawl(request.param) as connection:
-        tables = ("campaign", "account", "post", "mention", "hit", "pick", "outcome", "link", "request")
+        tables = ("campaign", "account", "post", "mention", "hit", "pick", "outcome", "link", "request",
+                  "standing")  # fmt: skip
         yield ({name: some(connection, f"select * from {name}") for name in NAMES},
                {name: some(connection, f"select * from {name}") for name in tables})  # fmt: skip
 
@@ -344,14 +351,34 @@ def test_coverage_gap_counts_whatever_could_not_be_seen(asked):
     same(views["coverage_gap"], expected, "campaign", "gap", "why")
 
 
-def test_the_migration_makes_the_views_of_the_code():
-    path = ROOT / "migrations" / "versions" / "0004_views.py"
-    spec = spec_from_file_location("views_migration", path)
+def test_tracked_account_has_everybody_who_is_known(asked):
+    views, tables = asked
+    names, accounts, _ = context(tables)
+    own = ("importance", "indegree", "relevance", "occurrences", "visits", "visited_at", "outlinks", "yield",
+           "link_score", "gone")  # fmt: skip
+    expected = [
+        {"campaign": names[row["campaign"]], "account": shown(accounts[row["node"]]),
+         **{name: row[name] for name in own}, "node": row["node"]}
+        for row in tables["standing"]
+    ]  # fmt: skip
+    assert {row["gone"] for row in expected} == {None, "suspended"}
+    same(views["tracked_account"], expected, "campaign", "node")
+
+
+def module_of(version):
+    (path,) = (ROOT / "migrations" / "versions").glob(f"{version}_*.py")
+    spec = spec_from_file_location(f"views_{version}", path)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert tuple((view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS) == module.VIEWS
     names = {node.module for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)}
-    assert names == {"alembic"}, "what a migration made stays as it was"
+    assert names <= {"alembic", "socialcrawl.store.kept"}, "what a migration made stays as it was"
+    return module
+
+
+def test_the_migrations_make_the_views_of_the_code():
+    first, later = module_of("0004"), module_of("0007")
+    made = {name: (name, *rest) for name, *rest in (*first.VIEWS, *later.RENEWED, later.TRACKED_ACCOUNT)}
+    assert [(view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS] == list(made.values())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -360,7 +387,13 @@ def test_the_views_come_and_go_with_their_migration(kind):
         config = alembic_config()
         config.attributes["connection"] = connection
         assert views_in(connection) == set(NAMES)
-        for going, version, left in ((command.downgrade, "0003", set()), (command.upgrade, "0004", set(NAMES))):
+        first = set(NAMES) - {"tracked_account"}
+        for going, version, left in (
+            (command.downgrade, "0006", first),
+            (command.downgrade, "0003", set()),
+            (command.upgrade, "0006", first),
+            (command.upgrade, "0007", set(NAMES)),
+        ):
             with connection.begin():
                 going(config, version)
             assert views_in(connection) == left

@@ -272,3 +272,11 @@ def test_a_talk_ends_and_is_the_same_again_whatever_is_answered(replies):
     first = told()
     assert first == told()
     assert [request.key for request in first[0]] == [(7, part) for part in range(len(first[0]))]
+
+
+def test_a_page_is_read_whole_at_every_visit_as_it_has_no_older_and_newer_parts():
+    again = Pick(7, Node(3), "recrawl")
+    first, second = (converse(talk_of(pick), rules(), found()) for pick in (PICK, again))
+    assert first[0] == second[0]
+    assert (second[1].posts, second[1].targets.tolist(), second[1].mark) == (1, [8, 9], "")
+    assert source().mark(1_700_000_000.0) == ""

@@ -30,6 +30,7 @@ from socialcrawl.store.shadows import judgement
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
 from socialcrawl.store.traces import Traces
+from socialcrawl.tracked import Tracked, tracked
 from socialcrawl.words import span
 
 DAY = 86_400.0
@@ -42,7 +43,7 @@ CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERR
 class Ending:
     """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best.
 
-    `unread` are named seeds that could not be read, with why.
+    `unread` are named seeds that could not be read, with why; `tracked` is what one that tracks accounts knows.
     """
 
     reason: Wait | Stop
@@ -52,6 +53,7 @@ class Ending:
     spending: Spending
     judgement: Judgement | None
     unread: Sequence[tuple[str, str]] = ()
+    tracked: Tracked | None = None
 
 
 def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
@@ -73,16 +75,18 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
             view.begin(campaign)
             try:
                 reason = run(campaign.parts, size=campaign.together)
+                campaign.keep()
             finally:
                 view.end()
         found = summary(campaign.store.connection, settings.name)
         spent = spending(campaign.store.connection, settings.name)
         guessed = judgement(campaign.store.connection, settings.name)
         lost = unread(Traces(campaign.store.connection), settings.name) if found.missing else []
+        known = tracked(Traces(campaign.store.connection), settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
-    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost)
+    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, known)
 
 
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -98,6 +102,7 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
         spending=ending.spending,
         judgement=ending.judgement,
         unread=ending.unread,
+        tracked=ending.tracked,
     )
     console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
     console.print(
@@ -133,7 +138,15 @@ def as_object(ending: Ending) -> dict[str, Any]:
         "reused": found.reused,
         "dollars": found.cost / MILLS_PER_DOLLAR,
         "seeds_unread": dict(ending.unread),
-    } | ({} if ending.judgement is None else {"guesses": asdict(ending.judgement)})
+    } | _more(ending)
+
+
+def _more(ending: Ending) -> dict[str, Any]:
+    """What not every campaign has."""
+    more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
+    if ending.tracked is not None:
+        more["tracked"] = {name: told for name, told in asdict(ending.tracked).items() if name != "posts"}
+    return more
 
 
 def leave(code: int) -> NoReturn:
@@ -168,8 +181,7 @@ def _signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
 
 def _announcement(campaign: Campaign) -> str:
     settings = campaign.settings
-    steps = f"{settings.crawl.steps:,} steps" if settings.crawl.steps else "steps until the frontier is empty"
-    line = f"campaign {settings.name!r}: {steps} with {settings.crawl.estimator}, into {settings.database}"
+    line = f"campaign {settings.name!r}: {campaign.plan.told}, into {settings.database}"
     if campaign.plan.billed:
         table = f"by the price table of {campaign.planner.policy.as_of}"
         spent = already(campaign.plan)

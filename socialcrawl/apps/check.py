@@ -10,7 +10,7 @@ from rich.text import Text
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
-from socialcrawl.plan import Plan, chosen, looking_on, plan
+from socialcrawl.plan import Plan, plan, steered
 from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings, read
 
@@ -65,8 +65,7 @@ def _meant(file: Path) -> Plan:
     settings = read(file)
     meant = plan(settings)
     meant.guard()
-    chosen(settings)
-    looking_on(settings)
+    steered(settings)
     return meant
 
 
@@ -78,8 +77,7 @@ def _alone(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -
 
 def _told(meant: Plan) -> str:
     settings = meant.settings
-    steps = f"{settings.crawl.steps:,} steps" if settings.crawl.steps else "steps until the frontier is empty"
-    told = f"campaign {settings.name!r}, {steps} with {settings.crawl.estimator}, into {settings.database}"
+    told = f"campaign {settings.name!r}, {meant.told}, into {settings.database}"
     told = ", ".join([told, *_beside(meant)])
     if not meant.billed:
         return told

@@ -258,7 +258,10 @@ def report(
         Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
     ] = None,
 ) -> None:
-    """Show what a campaign has found: the most relevant accounts, the score curve, the requests, their worth."""
+    """Show what a campaign has found: the best accounts, the score curve, the requests, their worth.
+
+    Of one that tracks accounts: who counts, who rose and fell, what visits brought, how fresh it is.
+    """
     from socialcrawl.apps import query as asking  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
@@ -273,6 +276,7 @@ def report(
     from socialcrawl.store.statistics import spending  # noqa: PLC0415
     from socialcrawl.store.summary import summary  # noqa: PLC0415
     from socialcrawl.store.traces import Traces  # noqa: PLC0415
+    from socialcrawl.tracked import tracked  # noqa: PLC0415
 
     if usage is not None and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
@@ -282,6 +286,7 @@ def report(
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
         missing = unread(Traces(connection), found.name)
+        known = tracked(Traces(connection), found.name, top)
     show(
         console,
         found,
@@ -290,6 +295,7 @@ def report(
         spending=spent,
         unread=missing,
         judgement=guessed,
+        tracked=known,
     )
     if settings is not None:
         compare(plan(settings), console)

@@ -11,11 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from socialcrawl.apps.tracking import visits
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
 from socialcrawl.explain import Explanation, explain
 from socialcrawl.store.address import Where
 from socialcrawl.store.traces import Led, Traces
+from socialcrawl.tracked import Visited, visited
 
 SAID = {
     "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
@@ -46,6 +48,9 @@ def explained(
         StoreError: there is no such database or campaign.
     """
     told = _asked(where, user, campaign)
+    if isinstance(told, Visited):
+        visits(console, told, as_json=as_json)
+        return
     if as_json:
         sys.stdout.write(json.dumps(_plain(asdict(told)), ensure_ascii=False) + "\n")
         return
@@ -58,11 +63,12 @@ def explained(
         console.print(_links(told, top))
 
 
-def _asked(where: Where, user: str, campaign: str | None) -> Explanation:
+def _asked(where: Where, user: str, campaign: str | None) -> Explanation | Visited:
     from socialcrawl.store.health import readable  # noqa: PLC0415
 
     with readable(where) as connection:
-        return explain(Traces(connection), user, campaign)
+        traces = Traces(connection)
+        return visited(traces, user, campaign) or explain(traces, user, campaign)
 
 
 def _story(told: Explanation) -> Iterator[str]:

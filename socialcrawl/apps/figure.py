@@ -11,8 +11,11 @@ from socialcrawl.errors import StoreError
 BARS = " ▁▂▃▄▅▆▇█"
 
 
-def png(path: Path, values: NDArray[np.float64], title: str) -> None:
-    """Draw the cumulative sum of `values` (beta after each step) into the PNG file `path`."""
+RELEVANCE = ("accounts asked after the seeds", "relevance found (sum of beta)")
+
+
+def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str, str] = RELEVANCE) -> None:
+    """Draw the cumulative sum of `values` (beta after each step) into the PNG file `path`; `axes_of` names x and y."""
     import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -22,7 +25,7 @@ def png(path: Path, values: NDArray[np.float64], title: str) -> None:
         curve = np.concatenate([[0.0], np.add.accumulate(values)])
         axes.plot(curve, color="#1f5fa8", linewidth=1.8)
         axes.fill_between(np.arange(len(curve)), curve, color="#1f5fa8", alpha=0.10, linewidth=0)
-        axes.set(xlabel="accounts asked after the seeds", ylabel="relevance found (sum of beta)", title=title)
+        axes.set(xlabel=axes_of[0], ylabel=axes_of[1], title=title)
         axes.set_xlim(0, max(1, len(values)))
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)

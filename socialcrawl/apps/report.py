@@ -9,12 +9,13 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from socialcrawl.apps import figure
+from socialcrawl.apps import figure, tracking
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import host, path
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
+from socialcrawl.tracked import Tracked
 
 SERVERS = 10  # servers that are shown one by one
 DAYS = 14  # days of the bill that are shown one by one
@@ -30,6 +31,7 @@ def show(
     spending: Spending | None = None,
     judgement: Judgement | None = None,
     unread: Sequence[tuple[str, str]] = (),
+    tracked: Tracked | None = None,
 ) -> None:
     """Print a summary, and draw its curve into `png` if one is named.
 
@@ -41,12 +43,12 @@ def show(
         spending: requests and mills by act, from `statistics.spending`; without it, only the whole is told.
         judgement: which estimator guessed best, from `shadows.judgement`; None where nobody looked on.
         unread: the seeds that were named and could not be read, with why, from `explain.unread`.
+        tracked: what a campaign knows that tracks accounts; None for one that collects.
     """
-    console.print()
-    console.print(_best(found))
-    if len(found.steps):
-        console.print()
-        console.print(figure.letters(found.steps, width=min(60, max(20, console.width - 14))))
+    if tracked is not None:
+        tracking.show(console, tracked)
+    else:
+        _found(console, found)
     console.print()
     console.print(_requests(found))
     if billed and found.billed_posts:
@@ -55,12 +57,24 @@ def show(
     if judgement is not None:
         console.print()
         console.print(_estimators(judgement))
-    console.print(_totals(found, spending or {}, billed=billed))
+    worth = [] if tracked is not None else _relevance(found, spending or {}, billed=billed)
+    console.print(_totals(found, worth, billed=billed))
     if unread:
         console.print(Text("\n".join(["seeds that could not be read:", *(f"  {who}: {why}" for who, why in unread)])))
-    if png is not None and len(found.steps):
+    if png is not None and tracked is not None:
+        tracking.draw(png, tracked, found.name)
+        console.print(f"posts that visits brought: {png}", soft_wrap=True)
+    elif png is not None and len(found.steps):
         figure.png(png, found.steps, f"{found.name}: relevance found")
         console.print(f"score curve: {png}", soft_wrap=True)
+
+
+def _found(console: Console, found: Summary) -> None:
+    console.print()
+    console.print(_best(found))
+    if len(found.steps):
+        console.print()
+        console.print(figure.letters(found.steps, width=min(60, max(20, console.width - 14))))
 
 
 def _best(found: Summary) -> Table:
@@ -131,22 +145,26 @@ def _three(number: float | None) -> str:
     return "-" if number is None else f"{number:.3f}"
 
 
-def _totals(found: Summary, spending: Spending, *, billed: bool) -> Text:
+def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
     missing = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
     asked = len(found.steps) + len(found.seeds)
-    lines = [
-        f"{len(found.steps):,} steps after {len(found.seeds):,} seeds found relevance {found.relevance:,.1f} in all",
-        f"the seeds themselves are worth {found.seed_relevance:,.1f}",
-        f"{found.posts:,} posts read, {asked:,} accounts asked, {found.known:,} known",
-    ]
+    lines = [*worth[:2], f"{found.posts:,} posts read, {asked:,} accounts asked, {found.known:,} known"]
     if missing:
         lines.append(f"not to be read: {missing}")
     if found.reused:
         lines.append(f"{found.reused:,} answers were in the database already, and cost nothing")
     if billed:
         lines.append(f"cost by the price table, at most: {dollars(found.cost)}")
-    lines += _worth(found, spending, billed=billed)
-    return Text("\n" + "\n".join(lines))
+    return Text("\n" + "\n".join([*lines, *worth[2:]]))
+
+
+def _relevance(found: Summary, spending: Spending, *, billed: bool) -> list[str]:
+    """What a campaign that collects found in all, and for each request and dollar."""
+    return [
+        f"{len(found.steps):,} steps after {len(found.seeds):,} seeds found relevance {found.relevance:,.1f} in all",
+        f"the seeds themselves are worth {found.seed_relevance:,.1f}",
+        *_worth(found, spending, billed=billed),
+    ]
 
 
 def _worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:

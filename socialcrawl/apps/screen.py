@@ -14,7 +14,7 @@ from rich.text import Text
 from socialcrawl.build import Campaign
 from socialcrawl.daemon.eyes import note
 from socialcrawl.limits.budget import dollars
-from socialcrawl.model import Grant, Outcome, Reply, Wait
+from socialcrawl.model import STEPS, Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 from socialcrawl.words import span
 
@@ -49,7 +49,7 @@ class View:
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """A batch was absorbed."""
         if self.already is None and self.campaign:
-            self.already = self.campaign.crawl.taken - sum(pick.act == "expand" for pick in batch)
+            self.already = self.campaign.crawl.taken - sum(pick.act in STEPS for pick in batch)
 
     def waits(self, wait: Wait) -> None:
         """Nothing can be sent for a while."""

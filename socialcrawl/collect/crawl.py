@@ -75,7 +75,7 @@ class Collect(Folding):
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
         thoughts = self.company.thoughts(self.graph, rows, self.taken)
         return tuple(
-            Pick(self.picks + i, self.graph.node(row), "expand", score, self.graph.features(row), thought)
+            Pick(self.picks + i, self.graph.node(row), "expand", score, self.graph.features(row), shadows=thought)
             for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
         )
 

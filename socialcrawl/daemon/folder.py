@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.plan import chosen, plan
+from socialcrawl.plan import plan, steered
 from socialcrawl.settings import Settings, read
 
 Mark = tuple[tuple[str, int, int, int], ...]
@@ -84,7 +84,7 @@ class Folder:
             named = [path for path in (settings.seeds.file, settings.source.policy) if path is not None]
             mark += _mark(named)
             plan(settings).guard()
-            chosen(settings)
+            steered(settings)
         except SettingsError as error:
             return Found(file, fault=str(error))
         finally:

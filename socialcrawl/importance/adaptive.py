@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.importance.opic import Cash
+from socialcrawl.importance.opic import NOBODY, Cash
 from socialcrawl.importance.windows import Interpolation, Window
 
 Rows = NDArray[np.int64]
@@ -48,7 +48,7 @@ class Adaptive:
 
     def join(self, rows: Rows) -> None:
         """Make `rows` (distinct) known: no cash, and the default history. Those known already are left as they are."""
-        new = rows[~self._known(rows)]
+        new = rows[~(self.cash.known.take(rows, mode="clip") & (rows < len(self.cash.known)))]
         if len(new):
             importance = self.newcomer()
             self.cash.join(new)
@@ -58,10 +58,17 @@ class Adaptive:
 
     def pay(self, row: int, targets: Rows, shares: Floats | None = None) -> None:
         """Measure and pay out the cash of `row` to `targets` (distinct), as `Cash.pay`; the unknown ones join."""
-        if not (self._known(np.array([row])).all() and self._known(targets).all()):
+        if not self.cash.knows(row, targets):
             self.join(np.append(targets, row) if row not in targets else targets)
         self.window.crawled(row, float(self.cash.cash[row]) + self.cash.offset, self.cash.paid)
         self.cash.pay(row, targets, shares)
+
+    def leave(self, row: int) -> None:
+        """Measure the cash of `row`, and let the virtual page have it; the row is known no more (`Cash.leave`)."""
+        if self.cash.knows(row, NOBODY):
+            self.window.crawled(row, float(self.cash.cash[row]) + self.cash.offset, self.cash.paid)
+            self._past(row)
+            self.cash.leave(row)
 
     def merge(self, left: int, row: int) -> None:
         """Let `row` have the cash and the importance of `left`, which is known no more: two names of one node.
@@ -80,8 +87,7 @@ class Adaptive:
         kept = float(window.pending(both, np.zeros(2), paid).sum())  # without the cash of since: H (T-d)/T, over T
         window.join(row, paid - window.time * (1.0 - (kept / whole if whole > 0.0 else 0.0)), whole)
         window.join(left, paid, 0.0)
-        if left in self._recent:
-            self._recent.remove(left)
+        self._past(left)
         self.cash.merge(left, row)
 
     def importance(self, rows: Rows) -> Floats:
@@ -96,5 +102,7 @@ class Adaptive:
             return 0.0
         return float(self.window.pending(rows, self.cash.of(rows), self.cash.paid).mean())
 
-    def _known(self, rows: Rows) -> NDArray[np.bool_]:
-        return self.cash.known.take(rows, mode="clip") & (rows < len(self.cash.known))
+    def _past(self, row: int) -> None:
+        """Count a row among the newcomers no more."""
+        if row in self._recent:
+            self._recent.remove(row)

@@ -108,5 +108,5 @@ def _part(count: int, small: float | None) -> float:
 def _share(matching: NDArray[np.bool_], shares: Floats | None) -> float:
     """The share of the matching among the links."""
     if shares is None or not (total := float(shares.sum())) > 0:
-        return float(matching.mean()) if len(matching) else 0.0
+        return float(np.count_nonzero(matching) / len(matching)) if len(matching) else 0.0
     return float(shares[matching].sum()) / total

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+NOBODY = np.empty(0, np.int64)
+
 THRESHOLD = (
     0.01  # of the total of cash: what may rest with the virtual page; it pays some twenty times in n greedy steps
 )
@@ -89,10 +91,18 @@ class Cash:
         self.known[fresh] = True
         self.size += len(fresh)
         self.cash[fresh] -= self.offset  # without an offset, cash that was there stays to the last bit
-        given = np.broadcast_to(np.asarray(history, np.float64), several.shape)[new]
-        self.history[fresh] += given
-        self.granted += float(given.sum())
+        if isinstance(history, np.ndarray) or history:
+            given = np.broadcast_to(np.asarray(history, np.float64), several.shape)[new]
+            self.history[fresh] += given
+            self.granted += float(given.sum())
         self._grew(fresh)
+
+    def knows(self, row: int, targets: Rows) -> bool:
+        """Whether `row` and all of `targets` are known."""
+        try:
+            return bool(self.known[row]) and np.count_nonzero(self.known[targets]) == len(targets)
+        except IndexError:  # there has been no such row yet: seldom, and dearer to look for than to run into
+            return False
 
     def of(self, rows: Rows) -> Floats:
         """The cash of `rows`, float64; nothing where a row is not known."""
@@ -116,8 +126,7 @@ class Cash:
         to all. Rows that are not known yet join, without a default history.
         """
         count = len(targets)
-        self._reserve(max(row, int(targets.max()) if count else 0) + 1)
-        if not (self.known[row] and self.known[targets].all()):
+        if not self.knows(row, targets):
             self.join(np.append(targets, row) if row not in targets else targets)
         cash = float(self.cash[row]) + self.offset
         self.history[row] += cash
@@ -148,6 +157,24 @@ class Cash:
             self.cash[rows] += moved / len(rows)
             self._grew(rows)
         return moved
+
+    def leave(self, row: int) -> None:
+        """Let the virtual page (or the sink) have the cash of `row`, which is known no more; its history stays.
+
+        It counts as paid: H and G have it. A row that is not known is left as it is; one that left may join again.
+        """
+        if not self.knows(row, NOBODY):
+            return
+        cash = float(self.cash[row]) + self.offset
+        self.history[row] += cash
+        self.paid += cash
+        self.cash[row], self.known[row] = 0.0, False
+        self.size -= 1
+        if self.small is None:
+            self.sink += cash
+        else:
+            self.virtual += cash
+            self.settle_past_threshold()
 
     def merge(self, left: int, row: int) -> None:
         """Let `row` have the cash and the history of `left`, which is known no more; both have to be known."""

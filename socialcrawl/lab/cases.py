@@ -72,6 +72,9 @@ class _Started:
     def width(self, act: str) -> int:
         return self.source.width(act)
 
+    def mark(self, at: float) -> str:
+        return self.source.mark(at)
+
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         first = tuple(pick for pick in batch if pick.act == "search")
         return [*map(self._talk, first), *self.source.talks(tuple(p for p in batch if p not in first), accounts)]

@@ -37,7 +37,12 @@ def checking(understood: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(keep)
 
 
-def _span(text: str) -> float:
+def lasting(text: str) -> float:
+    """The seconds of a span of time with its unit.
+
+    Raises:
+        SettingsError: it is none.
+    """
     length = seconds(text)
     if not any(letter.isalpha() for letter in text):
         raise SettingsError("write it with its unit, as 12h or 7d")
@@ -92,7 +97,7 @@ def _account(name: str) -> str:
 
 
 Variable = Annotated[str, AfterValidator(_variable)]
-Span = Annotated[str, checking(_span)]
+Span = Annotated[str, checking(lasting)]
 Moment = Annotated[str | None, BeforeValidator(_moment)]
 Together = Annotated[
     int | str,

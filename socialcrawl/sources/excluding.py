@@ -8,7 +8,7 @@ from socialcrawl.model import Node, Outcome, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
 
 EXCLUDED = "excluded"  # why the outcome of such a pick is missing
-ACTS = ("resolve", "seed", "expand")  # what is done to an account; a search asks for none
+ACTS = ("resolve", "seed", "expand", "recrawl")  # what is done to an account; a search asks for none
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,10 @@ class Excluding:
         left = tuple(pick for pick in batch if pick.n not in out)
         silent = _silence(tuple(pick for pick in batch if pick.n in out))
         return [silent, *(self.source.talks(left, accounts) if left else ())]
+
+    def mark(self, at: float) -> str:
+        """See `protocols.Source.mark`."""
+        return self.source.mark(at)
 
     def _excludes(self, who: Who | None) -> bool:
         return who is not None and who.username is not None and self.accounts.excludes(who.username)

@@ -61,6 +61,10 @@ class Known:
         """A conversation a pick."""
         return [self._talk(pick) for pick in batch]
 
+    def mark(self, at: float) -> str:
+        """None: nothing is written in a graph that does not change, and every visit sees all of it."""
+        return ""
+
     def _talk(self, pick: Pick) -> Generator[Request, Reply, Mapping[int, Outcome]]:
         yield from ()  # a conversation, though nothing has to be asked
         targets, alpha = self.graph.out(pick.node)

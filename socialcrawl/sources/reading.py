@@ -4,6 +4,7 @@ import numpy as np
 
 from socialcrawl.model import PUT_OFF, Outcome, Pick, Reply
 from socialcrawl.relevance import worth
+from socialcrawl.sources.marks import newest
 
 
 class Reading:
@@ -21,6 +22,7 @@ class Reading:
         self.targets: dict[int, int] = {}  # node -> occurrences, in order of first appearance
         self.found: dict[int, None] = {}
         self.missing: str | None = None
+        self.mark = pick.since  # which a visit keeps that brings nothing new
         self._anew = False
 
     def expired(self, reply: Reply, cursor: str | None) -> bool:
@@ -47,6 +49,7 @@ class Reading:
         self.missing = answer.missing.get(self.pick.node)
         self.posts += answer.posts
         self.hits += answer.hits
+        self.mark = newest(self.mark, answer.mark)
         self.found |= dict.fromkeys(answer.found)
         for target, hits in zip(answer.targets, answer.target_hits, strict=True):
             self.targets[target] = self.targets.get(target, 0) + hits
@@ -55,9 +58,10 @@ class Reading:
         return self.missing is None
 
     def outcome(self) -> Outcome:
-        """Everything known of the node; a missing one has no value and no links."""
+        """Everything that was read of the node; a missing one has no value, no links and the mark that it had."""
         if self.missing is not None:
-            return Outcome(self.pick.n, self.pick.node, self.at, missing=self.missing, posts=self.posts)
+            pick = self.pick
+            return Outcome(pick.n, pick.node, self.at, missing=self.missing, posts=self.posts, mark=pick.since)
         return Outcome(
             self.pick.n,
             self.pick.node,
@@ -67,6 +71,7 @@ class Reading:
             np.array([worth(hits) for hits in self.targets.values()], np.float64),
             posts=self.posts,
             occurrences=self.hits,
+            mark=self.mark,
         )
 
     def authors(self) -> Outcome:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -51,6 +51,7 @@ def answer(
         found={numbers[who]: str(who.id) for who in page.answered},
         missing={**{numbers[who]: reason for who, reason in page.missing}, **same},
         follows=tuple(numbers[who] for who in dict.fromkeys(page.follows)),
+        mark=page.mark,
     )
 
 
@@ -95,22 +96,22 @@ def packed(kept: Answer) -> str:
             list(kept.target_hits),
             list(kept.found.items()),
             list(kept.missing.items()),
-            *([list(kept.follows)] if kept.follows else ()),
+            *_rest(kept),
         ]
     ).decode()
 
 
 def unpacked(text: str) -> Answer:
-    """The answer that `packed` wrote."""
+    """The answer that `packed` wrote; older ones have no mark, or end before whom the account follows."""
     posts, hits, targets, target_hits, found, missing, *rest = orjson.loads(text)
-    return Answer(posts, hits, targets, target_hits, dict(found), dict(missing), *map(tuple, rest))
+    follows = tuple(rest[0]) if rest else ()
+    return Answer(posts, hits, targets, target_hits, dict(found), dict(missing), follows, *rest[1:])
 
 
 def nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:
     """Whom a page speaks of, as JSON: with its posts, all that an answer is made of again, whatever the topic."""
     flat = list(chain.from_iterable(pairs))
-    follows = [list(kept.follows)] if kept.follows else ()
-    return orjson.dumps([flat, list(kept.found), list(kept.missing.items()), *follows]).decode()
+    return orjson.dumps([flat, list(kept.found), list(kept.missing.items()), *_rest(kept)]).decode()
 
 
 class Noted(NamedTuple):
@@ -125,7 +126,19 @@ class Noted(NamedTuple):
 def from_nodes(text: str) -> Noted:
     """What `nodes` wrote."""
     flat, found, missing, *rest = orjson.loads(text)
-    return Noted(list(zip(flat[::2], flat[1::2], strict=True)), found, dict(missing), *rest)
+    return Noted(list(zip(flat[::2], flat[1::2], strict=True)), found, dict(missing), *rest[:1])
+
+
+def noted_mark(text: str) -> str:
+    """The mark of the page of which `nodes` wrote; "" where it has none, or an older program wrote."""
+    return str((orjson.loads(text)[4:] or [""])[0])
+
+
+def _rest(kept: Answer) -> list[Any]:
+    """What an answer has that most have not, and older programs did not write: whom the account follows, the mark."""
+    if kept.mark:
+        return [list(kept.follows), kept.mark]
+    return [list(kept.follows)] if kept.follows else []
 
 
 def spans(mention: Mention) -> str | None:

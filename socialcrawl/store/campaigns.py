@@ -180,7 +180,9 @@ class _Moved:
             table_of_epochs.c.campaign == self.campaign, table_of_epochs.c.why.contains("seeds")
         )
         since = self.connection.execute(made).scalar() or 0
-        asked = exists().where(pick.c.campaign == self.campaign, pick.c.n >= since, pick.c.act.in_(("seed", "expand")))
+        asked = exists().where(
+            pick.c.campaign == self.campaign, pick.c.n >= since, pick.c.act.in_(("seed", "expand", "recrawl"))
+        )
         return bool(self.connection.execute(select(asked)).scalar_one())
 
     def _picked(self, node: int) -> bool:

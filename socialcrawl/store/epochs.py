@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
-from socialcrawl.store.tables import epoch, pick
+from socialcrawl.store.tables import epoch, pick, standing
 
 TOPIC = "topic"  # what an epoch says of itself that began with another topic
 
@@ -18,10 +18,12 @@ def following(connection: Connection, campaign: int) -> int:
 def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) -> int:
     """The number of epochs begun: one for each campaign whose history changed, at its next pick.
 
+    What it knows of accounts (table standing) goes; its next run writes it anew.
+
     Args:
         connection: the database, in a transaction.
         campaigns: campaign.id of each.
-        why: what changed, joined by commas: topic, seeds, crawl, accounts, forget, retain.
+        why: what changed, joined by commas: topic, seeds, crawl, track, accounts, forget, retain.
         now: the instant, ISO 8601.
     """
     number = 0
@@ -35,6 +37,7 @@ def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) 
             "why": why,
         }
         connection.execute(insert(epoch).values(values))
+        connection.execute(delete(standing).where(standing.c.campaign == campaign))
         number += 1
     return number
 

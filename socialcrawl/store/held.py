@@ -53,6 +53,7 @@ class Held:
 
     def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse, seen: Seen) -> None:
         self.reuse, self._write, self._nodes, self._seen = reuse, writes, nodes, seen
+        self.returning: frozenset[int] = frozenset()  # the picks of the open batch that go back to an account
         asked = (request.c.id, request.c.campaign, request.c.n, request.c.part, request.c.kind, request.c.arrived_at)
         self._asked = Lookup(connection, select(*asked).where(among(connection, request.c.digest)))
         came = (request.c.cursor, request.c.post_ids, request.c.nodes)
@@ -71,6 +72,8 @@ class Held:
 
     def reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
+        if asked.key[0] in self.returning and not asked.endpoint.endswith((*LOOK_UPS, *FOR_A_DAY)):
+            return None  # somebody who was visited before is asked for what is new: no old answer has that
         since = iso(max(0.0, now - self.hours(asked) * HOUR))
         known = self._asked.rows([self._write.digest(asked)])
         mine = [row for row in known if (row.campaign, row.n) == (self._write.campaign, asked.key[0])]
@@ -116,7 +119,9 @@ class Held:
         targets = answers.weighed((node, many) for (_, node), many in linked.items())
         about = {node: str(who[node].id) for node in found}
         followed = tuple(dict.fromkeys(numbers[who[node]] for node in follows))
-        return Answer(len(ids), sum(hits), list(targets), list(targets.values()), about, missing, followed)
+        counts_of = list(targets.values())
+        mark = answers.noted_mark(row.nodes)
+        return Answer(len(ids), sum(hits), list(targets), counts_of, about, missing, followed, mark)
 
     def _users(self, asked: Request, since: str, now: float) -> Reply | None:
         """Those of the users whose profiles are young enough; the others have to be asked for."""

@@ -25,7 +25,7 @@ from socialcrawl.store.tables import outcome, pick
 
 CHUNK = 32_768  # picks that are read together, with their links
 LEAN = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, outcome.c.value, outcome.c.missing)
-REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences)
+REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences, pick.c.since, outcome.c.mark)
 
 
 class Finished:
@@ -37,12 +37,17 @@ class Finished:
         connection: to the database.
         campaign: campaign.id.
         transaction: what every reading is done in.
+        names: of the features of its picks.
     """
 
     def __init__(
-        self, connection: Connection, campaign: int, transaction: Callable[[], AbstractContextManager[None]]
+        self,
+        connection: Connection,
+        campaign: int,
+        transaction: Callable[[], AbstractContextManager[None]],
+        names: Sequence[str] = COLUMNS,
     ) -> None:
-        self.connection, self.campaign, self.transaction = connection, campaign, transaction
+        self.connection, self.campaign, self.transaction, self.names = connection, campaign, transaction, names
 
     def __iter__(self) -> Iterator[tuple[Batch, list[Outcome]]]:
         for columns in self.columns():
@@ -59,7 +64,7 @@ class Finished:
                 if not whole:
                     many *= 2  # a batch of more than a chunk
                     continue
-                columns = _columns(whole, links, features=features, rest=rest, since=since)
+                columns = _columns(whole, links, self.names if features else (), rest=rest, since=since)
                 many, last = CHUNK, whole[-1][0]
                 del rows, whole  # a chunk in memory is enough
                 yield columns
@@ -73,11 +78,11 @@ class Finished:
         return rows
 
 
-def _columns(rows: list[tuple[Any, ...]], links: Links, *, features: bool, rest: bool, since: int) -> Columns:
+def _columns(rows: list[tuple[Any, ...]], links: Links, names: Sequence[str], *, rest: bool, since: int) -> Columns:
     n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
     sources, targets, alpha = links.of(n[0], n[-1])
     numbers = np.array(n, np.int64)
-    score, at, posts, occurrences = more[-4:] if rest else (None, None, None, None)
+    score, at, posts, occurrences, begin, mark = more[-6:] if rest else (None,) * 6
     return Columns(
         numbers,
         np.array(batch, np.int64),
@@ -88,11 +93,13 @@ def _columns(rows: list[tuple[Any, ...]], links: Links, *, features: bool, rest:
         np.searchsorted(sources, np.append(numbers, n[-1] + 1)),
         targets,
         alpha,
-        _features([text if at >= since else None for at, text in zip(n, more[0], strict=True)]) if features else None,
+        _features([t if at >= since else None for at, t in zip(n, more[0], strict=True)], names) if names else None,
         np.array(score, np.float64) if score else None,
         np.array([unix(instant) for instant in at]) if at else None,
         np.array(posts, np.int64) if posts else None,
         np.array(occurrences, np.int64) if occurrences else None,
+        np.array([text or "" for text in begin]) if begin else None,
+        np.array([text or "" for text in mark]) if mark else None,
     )
 
 
@@ -104,13 +111,13 @@ def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return rows[:end]
 
 
-def _features(texts: Sequence[str | None]) -> NDArray[np.float64]:
+def _features(texts: Sequence[str | None], names: Sequence[str]) -> NDArray[np.float64]:
     """The features as picked, from the JSON of table `pick`, a row a pick; NaN where there are none."""
-    x = np.full((len(texts), len(COLUMNS)), np.nan)
+    x = np.full((len(texts), len(names)), np.nan)
     places = np.array([i for i, text in enumerate(texts) if text], np.int64)
     with uncollected():
-        lines = map(itemgetter(*COLUMNS), orjson.loads("[" + ",".join(filter(None, texts)) + "]"))
-        numbers = np.fromiter(chain.from_iterable(lines), np.float64, len(places) * len(COLUMNS))
+        lines = map(itemgetter(*names), orjson.loads("[" + ",".join(filter(None, texts)) + "]"))
+        numbers = np.fromiter(chain.from_iterable(lines), np.float64, len(places) * len(names))
     numbers[np.isnan(numbers)] = np.inf  # JSON has no infinity, numpy reads null as NaN
-    x[places] = numbers.reshape(len(places), len(COLUMNS))
+    x[places] = numbers.reshape(len(places), len(names))
     return x

@@ -12,8 +12,8 @@ from socialcrawl.store.versions import empty
 
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says
-PARTS = (TOPIC, "seeds", "crawl", "accounts")  # what may change while a campaign goes on, as an epoch names it
-FIXED = {"seed", "source", "name", "crawl.links"}
+PARTS = (TOPIC, "seeds", "crawl", "track", "accounts")  # what may change while a campaign goes on, as an epoch names it
+FIXED = {"seed", "source", "name", "kind", "crawl.links"}
 
 
 class Difference(NamedTuple):

@@ -1,5 +1,6 @@
 """Rows back as values: picks and replies."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -10,11 +11,11 @@ from socialcrawl.model import Answer, Node, Pick, Reply, unix
 from socialcrawl.store import answers
 
 
-def pick(row: Row[Any]) -> Pick:
-    """The pick of a row of table `pick`."""
+def pick(row: Row[Any], columns: Sequence[str] = COLUMNS) -> Pick:
+    """The pick of a row of table `pick`, whose features are called `columns`."""
     features = orjson.loads(row.features) if row.features else {}
-    x = tuple(float("inf") if features[c] is None else float(features[c]) for c in COLUMNS) if features else ()
-    return Pick(row.n, Node(row.node), row.act, row.score, x)
+    x = tuple(float("inf") if features[c] is None else float(features[c]) for c in columns) if features else ()
+    return Pick(row.n, Node(row.node), row.act, row.score, x, row.since or "")
 
 
 def reply(row: Row[Any]) -> Reply:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
+from socialcrawl.graph import COLUMNS
 from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import Grant, Node, Outcome, Page, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
@@ -24,6 +25,7 @@ from socialcrawl.store.history import Finished
 from socialcrawl.store.ledger import Requests
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.seen import Seen
+from socialcrawl.store.standing import Standing, keep
 from socialcrawl.store.tables import account, outcome, pick, request
 from socialcrawl.store.trouble import told
 from socialcrawl.store.writes import Writes
@@ -41,6 +43,7 @@ class SqlStore:
         server: the address that is asked: a mock and the platform itself do not answer for each other.
         marks: what tells the tokens of the credentials apart, by name: a token is billed, not its name.
         links: what makes a link in this campaign.
+        columns: the names of its picks' features.
     """
 
     def __init__(
@@ -54,17 +57,18 @@ class SqlStore:
         server: str = "",
         marks: Mapping[str, str] | None = None,
         links: Links = answers.ALIKE,
+        columns: Sequence[str] = COLUMNS,
     ) -> None:
         self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
-        self.links = links
-        self._write = Writes(connection, campaign, platform, server)
+        self.links, self.names = links, columns
+        self._write = Writes(connection, campaign, platform, server, columns)
         self._nodes = Nodes(connection, platform)
         self._charges = SqlCharges(connection)
         self._barring = Barring(connection, platform)
         self._seen = Seen(connection, campaign)
         self._held = Held(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
-        columns = select(account.c.node, account.c.platform_id, account.c.username)
-        self._who = Lookup(connection, columns.where(among(connection, account.c.node)))
+        known = select(account.c.node, account.c.platform_id, account.c.username)
+        self._who = Lookup(connection, known.where(among(connection, account.c.node)))
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
     def close(self) -> None:
@@ -87,6 +91,7 @@ class SqlStore:
         """See `protocols.Store.open`."""
         with self._transaction():
             self._write.picks(batch)
+        self._note(batch)
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """See `protocols.Store.accounts`."""
@@ -147,16 +152,27 @@ class SqlStore:
                 select(pick).where(pick.c.campaign == self.campaign, after).order_by(pick.c.n)
             ).all()
             since = max(topics(self.connection, self.campaign), default=0)
-        picks = map(reading.pick, rows)
-        return tuple(pick if pick.n >= since else replace(pick, x=()) for pick in picks)
+        picks = (reading.pick(row, self.names) for row in rows)
+        batch = tuple(pick if pick.n >= since else replace(pick, x=()) for pick in picks)
+        self._note(batch)
+        return batch
 
     def history(self) -> History:
         """See `protocols.Store.history`."""
-        return Finished(self.connection, self.campaign, self._transaction)
+        return Finished(self.connection, self.campaign, self._transaction, self.names)
+
+    def stand(self, rows: Sequence[Standing], *, whole: bool) -> None:
+        """Write what is known of accounts; see `standing.keep`."""
+        with self._transaction():
+            keep(self.connection, self.campaign, rows, whole=whole)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
         return Requests(self.connection, self.campaign, self._transaction)
+
+    def _note(self, batch: Batch) -> None:
+        if self._held is not None:
+            self._held.returning = frozenset(pick.n for pick in batch if pick.act == "recrawl")
 
     def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: Barred) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""

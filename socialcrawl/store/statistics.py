@@ -97,7 +97,7 @@ def done(
         acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": number})}
         (found,) = _one(connection, FOUND, campaign=number)
     nothing = (0, 0, 0, 0)
-    seeds, steps, looked_up = (acts.get(act, nothing) for act in ("seed", "expand", "resolve"))
+    seeds, steps, returns, looked_up = (acts.get(act, nothing) for act in ("seed", "expand", "recrawl", "resolve"))
     return Done(
         requests=requests,
         posts=int(posts),
@@ -107,10 +107,10 @@ def done(
         found=found,
         looked_up=looked_up[1],
         gone=looked_up[2],
-        asked=seeds[0] + steps[0],
+        asked=seeds[0] + steps[0] + returns[0],
         seeds=seeds[1],
         waiting=seeds[3] - seeds[1],
-        steps=steps[0],
+        steps=steps[0] + returns[0],
         known=known,
     )
 

@@ -139,9 +139,10 @@ pick = Table(
     Column("n", Count, primary_key=True, comment="number of the decision, from 0"),
     Column("batch", Count, nullable=False, comment="n of the first pick of its batch"),
     Column("node", Count, nullable=False, index=True, comment="account.node picked; negative: a query"),
-    Column("act", String(8), nullable=False, comment="search, resolve, seed, expand or import"),
+    Column("act", String(8), nullable=False, comment="search, resolve, seed, expand, recrawl or import"),
     Column("score", Float, nullable=False, comment="the estimate that won; 0 for seeds"),
-    Column("features", Text, comment="JSON of the features as picked (graph.COLUMNS by name); NULL for seeds"),
+    Column("features", Text, comment="JSON of the features as picked, by name; NULL for seeds"),
+    Column("since", Text, comment="the mark of the last visit: only what is newer was asked for; NULL: everything"),
     comment="one row a decision to ask a node",
     sqlite_with_rowid=False,
 )
@@ -162,6 +163,7 @@ outcome = Table(
         comment="NULL, or why: suspended, protected, deleted, unknown, temporary, excluded, opted-out, forgotten, "
         "same-as:<node>",
     ),
+    Column("mark", Text, comment="where a next visit can go on, in the platform's own terms; NULL: nowhere"),
     comment="what each pick found",
     sqlite_with_rowid=False,
 )
@@ -175,6 +177,26 @@ link = Table(
     Column("node", Count, nullable=False, comment="account.node mentioned"),
     Column("alpha", Float, nullable=False, comment="weight 1 + ln(occurrences in the posts that mention it), or 0"),
     comment="links of the graph as a pick found them",
+    sqlite_with_rowid=False,
+)
+
+standing = Table(
+    "standing",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("node", ForeignKey("account.node"), primary_key=True, index=True, comment="account.node"),
+    Column("visits", Count, nullable=False, comment="times it was read"),
+    Column("visited_at", Text, comment="when it was last read; NULL: never"),
+    Column("relevance", Float, nullable=False, comment="beta = 1 + ln(occurrences) over all visits, 0 without any"),
+    Column("occurrences", Count, nullable=False, comment="occurrences of the topic in the posts read, all visits"),
+    Column("indegree", Float, nullable=False, comment="links to it, as [track] parallel counts them"),
+    Column("outlinks", Float, nullable=False, comment="links seen in its posts, all visits"),
+    Column("yield", Float, comment="new links a day between its two latest visits; NULL before the second"),
+    Column("link_score", Float, comment="in-degrees of whom the latest visit newly linked to; NULL before the second"),
+    Column("importance", Float, nullable=False, comment="OPIC: (H + C) / (G + 1), its share of all importance"),
+    Column("history", Float, nullable=False, comment="OPIC's H: all cash that it has paid out"),
+    Column("gone", Text, comment="why it is not visited any more; NULL: it is"),
+    comment="what a campaign of kind track knows of each account, as of the end of its last run",
     sqlite_with_rowid=False,
 )
 
@@ -243,7 +265,10 @@ epoch = Table(
     Column("first", Count, nullable=False, comment="pick.n with which it begins"),
     Column("began_at", Text, nullable=False, comment="when it began"),
     Column(
-        "why", Text, nullable=False, comment="begun, or what changed: topic, seeds, crawl, accounts, forget, retain"
+        "why",
+        Text,
+        nullable=False,
+        comment="begun, or what changed: topic, seeds, crawl, track, accounts, forget, retain",
     ),
     comment="spans of a campaign in which its topic and its history did not change",
     sqlite_with_rowid=False,

@@ -11,6 +11,7 @@ import orjson
 from sqlalchemy import Connection, select, text
 
 from socialcrawl.errors import StoreError
+from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick
 from socialcrawl.protocols import History
 from socialcrawl.store import reading
@@ -153,11 +154,11 @@ class Traces:
         """Every decision to ask an account, in order."""
         return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
 
-    def picked(self, campaign: int, n: int) -> Pick:
-        """Decision number `n` as it was stored."""
+    def picked(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
+        """Decision number `n` as it was stored, whose features are called `columns`."""
         wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
         with self.connection.begin():
-            return reading.pick(self.connection.execute(wanted).one())
+            return reading.pick(self.connection.execute(wanted).one(), columns)
 
     def aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
         """Other numbers of an account, under which links to it were found, and the decision that showed each."""
@@ -195,9 +196,9 @@ class Traces:
             )
         return found.get(user)
 
-    def history(self, campaign: Begun) -> History:
-        """All that the campaign did, as its own crawl folds it."""
-        return SqlStore(self.connection, campaign.id, campaign.platform).history()
+    def history(self, campaign: Begun, columns: Sequence[str] = COLUMNS) -> History:
+        """All that the campaign did, as its own crawl folds it; `columns` are the names of its picks' features."""
+        return SqlStore(self.connection, campaign.id, campaign.platform, columns=columns).history()
 
     def _rows(self, sql: str, **values: Any) -> Any:
         with self.connection.begin():

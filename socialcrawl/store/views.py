@@ -1,7 +1,7 @@
 """The views for people: whole questions under one name, the same on SQLite and PostgreSQL.
 
 Every view is about all campaigns of a database; its first column, `campaign`, is the name to filter by. This is their
-newest text; a migration holds what it made (`migrations/versions/0004_views.py`), and a test holds the two equal.
+newest text; migrations hold what they made (`migrations/versions`), and a test holds the two equal.
 Numbers of the graph follow Gouriten et al., section 5.2; where two rows have the same, the earlier pick comes first.
 """
 
@@ -94,7 +94,7 @@ join account a on a.node = p.author""",
 
 MENTION_NETWORK = View(
     "mention_network",
-    "who mentions whom, as the campaign read it: one row a link of the graph, without links to oneself",
+    "who mentions whom, as the campaign read it: one row a link of the graph and visit, without links to oneself",
     {
         "campaign": CAMPAIGN,
         "source": "who mentions: username as last shown, or the platform's id",
@@ -118,7 +118,7 @@ join account t on t.node = l.node
 left join (select w.author as author, x.node as node, count(*) as posts, min(w.created_at) as first_at,
              max(w.created_at) as last_at from mention x join post w on w.id = x.post group by w.author, x.node) m
   on m.author = o.node and m.node = l.node
-where p.act in ('seed', 'expand', 'import') and o.missing is null and l.node <> o.node""",
+where p.act in ('seed', 'expand', 'recrawl', 'import') and o.missing is null and l.node <> o.node""",
 )
 
 CAMPAIGN_PROGRESS = View(
@@ -127,7 +127,7 @@ CAMPAIGN_PROGRESS = View(
     {
         "campaign": CAMPAIGN,
         "n": "number of the decision, pick.n",
-        "act": "search, resolve, seed, expand or import",
+        "act": "search, resolve, seed, expand, recrawl or import",
         "account": "username as last shown, or the platform's id; NULL for a search",
         "finished_at": "when its last page arrived; NULL while it is open",
         "missing": "why nothing was found, if so; see outcome.missing",
@@ -210,7 +210,7 @@ FRONTIER_NOW = View(
   join pick p on p.campaign = o.campaign and p.n = o.n
   join link l on l.campaign = o.campaign and l.n = o.n
   left join alias s on s.campaign = l.campaign and s.node = l.node
-  where p.act in ('seed', 'expand', 'import') and o.missing is null and l.node <> o.node
+  where p.act in ('seed', 'expand', 'recrawl', 'import') and o.missing is null and l.node <> o.node
   group by l.campaign, coalesce(s.meant, l.node)
 ), failed as (
   select o.campaign as campaign, o.node as node, count(*) as failures
@@ -248,7 +248,7 @@ from (
     from outcome o where o.missing is not null and substr(o.missing, 1, 8) <> 'same-as:'
       and not exists (select 1 from outcome r join pick p on p.campaign = r.campaign and p.n = r.n
         where r.node = o.node and r.campaign = o.campaign and r.missing is null
-          and p.act in ('search', 'seed', 'expand', 'import'))) m
+          and p.act in ('search', 'seed', 'expand', 'recrawl', 'import'))) m
   where m.latest = 1
   union all
   select q.campaign, case when p.act = 'search' then 'search' else 'timeline' end, 'more pages', q.n
@@ -256,13 +256,38 @@ from (
   join pick p on p.campaign = q.campaign and p.n = q.n
   join outcome o on o.campaign = q.campaign and o.n = q.n
   where q.kind in ('ok', 'held') and q.cursor is not null and o.missing is null
-    and p.act in ('search', 'seed', 'expand') and not exists (
+    and p.act in ('search', 'seed', 'expand', 'recrawl') and not exists (
       select 1 from request l where l.campaign = q.campaign and l.n = q.n and l.part > q.part
         and l.kind in ('ok', 'held', 'missing'))
   union all
   select campaign, 'request', 'lost', n from request where coalesce(kind, 'lost') = 'lost') g
 join campaign c on c.id = g.campaign
 group by c.name, g.gap, g.why""",
+)
+
+TRACKED_ACCOUNT = View(
+    "tracked_account",
+    "the accounts that a campaign of kind track knows, as of the end of its last run",
+    {
+        "campaign": CAMPAIGN,
+        "account": "username as last shown, or the platform's id",
+        "importance": "OPIC: (H + C) / (G + 1), its share of all importance",
+        "indegree": "links to it, as [track] parallel counts them",
+        "relevance": "beta = 1 + ln(occurrences) over all visits",
+        "occurrences": "occurrences of the topic in the posts read, all visits",
+        "visits": "times it was read; 0: it is in the frontier",
+        "visited_at": "when it was last read",
+        "outlinks": "links seen in its posts, all visits",
+        "yield": "new links a day between its two latest visits; NULL before the second",
+        "link_score": "in-degrees of whom the latest visit newly linked to; NULL before the second",
+        "gone": "why it is not visited any more, as in outcome.missing; NULL: it is",
+        "node": "account.node",
+    },
+    """select c.name, coalesce(a.username, a.platform_id), s.importance, s.indegree, s.relevance, s.occurrences, s.visits,
+  s.visited_at, s.outlinks, s.yield, s.link_score, s.gone, s.node
+from standing s
+join campaign c on c.id = s.campaign
+join account a on a.node = s.node""",
 )
 
 VIEWS = (
@@ -273,6 +298,7 @@ VIEWS = (
     SPEND_BY_DAY,
     FRONTIER_NOW,
     COVERAGE_GAP,
+    TRACKED_ACCOUNT,
 )
 """All views, in the order in which people ask."""
 

@@ -26,9 +26,9 @@ RENEWED = dict.fromkeys(METRICS, "new") | {"original": "first"}
 MENTION = ("post", "node", "kind", "spans")
 FOLLOW = ("node", "followed", "seen_at")
 HIT = ("campaign", "post", "occurrences")
-PICK = ("campaign", "n", "batch", "node", "act", "score", "features")
+PICK = ("campaign", "n", "batch", "node", "act", "score", "features", "since")
 SHADOW = ("campaign", "n", "estimator", "score")
-OUTCOME = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "missing")
+OUTCOME = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "missing", "mark")
 LINK = ("campaign", "n", "position", "node", "alpha")
 RESERVATION = ("campaign", "n", "part", "endpoint", "params", "credential", "items", "most", "sent_at", "digest")
 SETTLEMENT = (
@@ -40,10 +40,17 @@ UNBILLED = Bill(0)
 
 
 class Writes:
-    """Every INSERT and UPDATE of a campaign, on a platform."""
+    """Every INSERT and UPDATE of a campaign, on a platform; `columns` are the names of its picks' features."""
 
-    def __init__(self, connection: Connection, campaign: int, platform: str, server: str = "") -> None:
-        self.campaign, self.platform, self.server = campaign, platform, server
+    def __init__(
+        self,
+        connection: Connection,
+        campaign: int,
+        platform: str,
+        server: str = "",
+        columns: Sequence[str] = COLUMNS,
+    ) -> None:
+        self.campaign, self.platform, self.server, self.columns = campaign, platform, server, columns
         self._connection = connection
         self._pick = adding(connection, pick, PICK)  # few, and their scores need not be finite
         self._shadow = inserting(connection, shadow, SHADOW)
@@ -68,7 +75,9 @@ class Writes:
     def picks(self, batch: Batch) -> None:
         """Write a decision: one row a pick, and what those who looked on thought of it, where that is a number."""
         first = batch[0].n
-        self._pick.run([(self.campaign, p.n, first, p.node, p.act, p.score, _features(p.x)) for p in batch])
+        self._pick.run([
+            (self.campaign, p.n, first, p.node, p.act, p.score, self._features(p.x), p.since or None) for p in batch
+        ])  # fmt: skip
         told = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
         self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in told])
 
@@ -132,7 +141,9 @@ class Writes:
         rows: list[tuple[Any, ...]] = []
         links: list[tuple[Any, ...]] = []
         for o in outcomes:
-            rows.append((self.campaign, o.n, o.node, iso(o.at), o.value, o.occurrences, o.posts, o.missing))
+            rows.append(
+                (self.campaign, o.n, o.node, iso(o.at), o.value, o.occurrences, o.posts, o.missing, o.mark or None)
+            )
             pairs = enumerate(zip(o.targets.tolist(), o.alpha.tolist(), strict=True))
             links += [(self.campaign, o.n, position, node, alpha) for position, (node, alpha) in pairs]
         self._outcome.run(rows)
@@ -141,6 +152,9 @@ class Writes:
     def emptied(self, batch: Batch) -> None:
         """Let go of the answers that a finished batch went on from."""
         self._empty.one((None, self.campaign, batch[0].n, batch[-1].n))
+
+    def _features(self, x: tuple[float, ...]) -> str | None:
+        return orjson.dumps(dict(zip(self.columns, x, strict=True))).decode() if x else None
 
     def _reservation(self, grant: Grant) -> tuple[Any, ...]:
         asked = grant.request
@@ -162,7 +176,3 @@ def _settlement(reply: Reply) -> tuple[Any, ...]:
     answer = answers.packed(kept) if reply.kind in USEFUL else None
     headers = answers.headers(reply)
     return iso(reply.at), reply.kind, reply.status, kept.posts, reply.cost, reply.cursor, headers, answer
-
-
-def _features(x: tuple[float, ...]) -> str | None:
-    return orjson.dumps(dict(zip(COLUMNS, x, strict=True))).decode() if x else None

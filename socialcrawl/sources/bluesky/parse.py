@@ -23,21 +23,23 @@ REPOST, PIN = "app.bsky.feed.defs#reasonRepost", "app.bsky.feed.defs#reasonPin"
 FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
-def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False) -> Page:
+def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False, after: str = "") -> Page:
     """A page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
 
-    Posts of others that are no reposts (what it answers to) are left out.
+    Posts of others that are no reposts (what it answers to) are left out. The mark is when the platform saw the newest
+    of them: whatever it sees later is newer, also what its author's client dates back.
 
     Args:
         payload: the decoded answer of getAuthorFeed.
         actor: the account, by DID or handle.
         hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
         keep: whether each post's original JSON is kept.
+        after: the mark of what was seen before, and is left out; "": nothing was.
     """
     items = _of(payload, actor)
-    page = _posts(items, hits, keep=keep)
+    page = _posts([item for item in items if not after or _seen(item) > after], hits, keep=keep)
     owner = _each(who((_repost(item) or NOTHING).get("by") or _author(item)) for item in items)
-    return Page(page.posts, page.hits, page.mentions, answered=owner)
+    return Page(page.posts, page.hits, page.mentions, answered=owner, mark=max(map(_seen, _placed(items)), default=""))
 
 
 def search_page(payload: Json, hits: Hits, *, keep: bool = False) -> Page:
@@ -94,9 +96,13 @@ def reaches(payload: Json, actor: str, begin: float) -> bool:
     Feeds are in order of the earlier of writing and indexing: what was indexed before `begin` is followed by nothing
     that was written and indexed after it. What the account has pinned stands first, whatever its age.
     """
-    counted = [item for item in _of(payload, actor) if (item.get("reason") or NOTHING).get("$type") != PIN]
-    times = (instant(_indexed(item)) for item in counted)
+    times = (instant(_indexed(item)) for item in _placed(_of(payload, actor)))
     return any(at is not None and at.timestamp() < begin for at in times)
+
+
+def meets(payload: Json, actor: str, mark: str) -> bool:
+    """Whether a page of a feed shows what was seen before, at the mark or earlier; see `reaches`."""
+    return any("" < _seen(item) <= mark for item in _placed(_of(payload, actor)))
 
 
 def instant(text: Any) -> datetime | None:
@@ -135,6 +141,16 @@ def _repost(item: Json) -> Json | None:
 
 def _indexed(item: Json) -> Any:
     return (_repost(item) or item["post"]).get("indexedAt")
+
+
+def _seen(item: Json) -> str:
+    """When the platform saw an item of a feed, as marks have it; "" where it does not tell."""
+    return stamp(instant(_indexed(item))) or ""
+
+
+def _placed(items: Iterable[Json]) -> list[Json]:
+    """The items of a feed that stand where their time puts them: not what is pinned, which stands first."""
+    return [item for item in items if (item.get("reason") or NOTHING).get("$type") != PIN]
 
 
 def _posts(items: Iterable[Json], hits: Hits, *, keep: bool) -> Page:

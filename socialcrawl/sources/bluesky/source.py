@@ -35,6 +35,9 @@ class BlueskySource:
     Of the requests of a pick, part 0 is a look-up and pages count from 1; pages of follows, and those of the search for
     accounts that stands in for a closed search for posts, count from a million on.
 
+    An account with a mark is read until a page reaches it, and what is not newer counts no more; the mark is told to
+    the wire in the parameter `after`, which no server is asked with. Whom it follows its first visit told.
+
     Args:
         policy: page sizes.
         queries: the texts of the campaign's queries; node -1 is the first, -2 the second. One that is
@@ -82,6 +85,10 @@ class BlueskySource:
         made += [self._look_up(named[i : i + LOOK_UP], accounts) for i in range(0, len(named), LOOK_UP)]
         return made
 
+    def mark(self, at: float) -> str:
+        """The millisecond before that of `at`, as ISO 8601; "" where there is none."""
+        return _stamp((floor(at * 1000) - 1) / 1000) if at > 0 else ""
+
     def _search(self, pick: Pick) -> Talk:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         if query.startswith(LIST):
@@ -119,9 +126,10 @@ class BlueskySource:
             if known is None and reading.missing is None:
                 reading.missing = "unknown"
         if known is not None and reading.missing is None:
-            asked = {"id": known, "filter": "posts_with_replies", **self.since}
+            after = {"after": pick.since} if pick.since else {}
+            asked = {"id": known, "filter": "posts_with_replies", **self.since, **after}
             yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
-        if known is not None and reading.missing is None:
+        if known is not None and reading.missing is None and pick.act != "recrawl":
             yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=SECOND)
         return {pick.n: reading.outcome()}
 

@@ -19,6 +19,7 @@ from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.sending import Came, ask, client
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
+BOUNDS = ("since", "after")  # feeds cannot be bounded: they say where reading ends
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
     "lists, file), or sign in with an app password"
@@ -107,7 +108,7 @@ class BlueskyWire:
     def _page(self, request: Request, body: Json) -> Page:
         asked = request.params
         readers: Mapping[str, Callable[[], Page]] = {
-            FEED: lambda: parse.feed_page(body, asked["id"], self.hits, keep=self.keep),
+            FEED: lambda: parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=asked.get("after", "")),
             SEARCH: lambda: parse.search_page(body, self.hits, keep=self.keep),
             PROFILES: lambda: parse.profiles_page(body, _named(asked)),
             ACTORS: lambda: parse.actors_page(body),
@@ -122,7 +123,7 @@ def address(base: str, request: Request) -> str:
     """The address of a request: its parameters as Bluesky calls them, one for each account of a list."""
     given = dict(request.params)
     if request.endpoint == FEED:
-        given.pop("since", None)  # feeds cannot be bounded: it says where reading ends
+        given = {name: value for name, value in given.items() if name not in BOUNDS}
     pairs = [
         (CALLED.get(name, name), part)
         for name, value in given.items()
@@ -137,9 +138,13 @@ def _named(params: Mapping[str, str]) -> list[str]:
 
 def _cursor(request: Request, body: Json) -> str | None:
     """Where the next page begins; None at the end, and where all that counts has come."""
-    since = parse.instant(request.params["since"]) if request.endpoint == FEED and "since" in request.params else None
-    if since is not None and parse.reaches(body, request.params["id"], since.timestamp()):
-        return None
+    asked = request.params
+    if request.endpoint == FEED:
+        since = parse.instant(asked.get("since"))
+        if since is not None and parse.reaches(body, asked["id"], since.timestamp()):
+            return None
+        if "after" in asked and parse.meets(body, asked["id"], asked["after"]):
+            return None
     return parse.cursor(body)
 
 

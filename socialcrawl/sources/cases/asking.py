@@ -36,6 +36,10 @@ class Asking:
         """A conversation a pick."""
         return [self._talk(pick, str(accounts[pick.node].id)) for pick in batch]
 
+    def mark(self, at: float) -> str:
+        """None: a node answers with all that it holds."""
+        return ""
+
     def _talk(self, pick: Pick, key: str) -> Talk:
         reading, texts, cursor = Reading(pick), 0, None
         for part in range(self.pages):

@@ -5,7 +5,7 @@ the answering instance gave it is "local:domain/number". Posts that are not for 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -14,7 +14,7 @@ from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.mastodon.html import Shown, shown
 from socialcrawl.sources.mastodon.people import account, opted_out, who
-from socialcrawl.sources.mastodon.statuses import Known, is_open, mentioned, uri
+from socialcrawl.sources.mastodon.statuses import Known, is_open, later_than, mark_of, mentioned, uri
 from socialcrawl.sources.mastodon.values import Json, count, instant, iso, listed, needed, text, thing, things
 
 NOTHING: Json = {}
@@ -30,6 +30,7 @@ class Reader:
         keep: whether each post's original JSON is kept.
         opt_outs: whether those who want no crawlers are left alone.
         begin, end: posts count that were written at `begin` or later and before `end`, Unix seconds; None: no bound.
+        since: the mark of what was seen of a timeline before, and does not count again; "": nothing was.
     """
 
     domain: str
@@ -38,6 +39,7 @@ class Reader:
     opt_outs: bool = True
     begin: float | None = None
     end: float | None = None
+    since: str = ""
 
     def profile(self, body: Any) -> tuple[Page, str | None]:
         """The page of a look-up, and the account's number on the instance; one that is not to be read is missing."""
@@ -50,7 +52,8 @@ class Reader:
 
     def timeline(self, body: Any, author: str) -> Page:
         """A page of the statuses of `author`; an instance tells nothing of what others wrote."""
-        return self._posts([one for one in things(body) if who(one.get("account"), self.domain).id == author])
+        own = [one for one in things(body) if who(one.get("account"), self.domain).id == author]
+        return replace(self._posts(later_than(own, self.since)), mark=mark_of(own))
 
     def found(self, body: Any) -> Page:
         """A page of a hashtag or a search: posts and their authors."""
@@ -65,8 +68,11 @@ class Reader:
         return Page(accounts=kept, follows=list(given))
 
     def over(self, body: Any) -> bool:
-        """Whether a page of statuses ends before `begin`: those behind it do not count."""
-        last = things(body)[-1:]
+        """Whether a page of statuses ends before `begin`, or shows what was seen before: those behind do not count."""
+        given = things(body)
+        if len(later_than(given, self.since)) < len(given):
+            return True
+        last = given[-1:]
         at = instant(last[0].get("created_at")) if last else None
         return self.begin is not None and at is not None and at < self.begin
 

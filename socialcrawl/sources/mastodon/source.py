@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Node, Pick, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.marks import Snowflakes
 from socialcrawl.sources.mastodon import names
 from socialcrawl.sources.reading import Reading
 
@@ -15,6 +16,7 @@ TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 AGAIN = 999  # the part of a look-up that is repeated at home
 SECOND = 1000  # the part of the first request of a pick's second list: whom it follows, or what a search found
+SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are of before, or of others
 THIRD = 2000  # the part of the first request of a timeline that is repeated at home
 
 
@@ -28,6 +30,10 @@ class MastodonSource:
     Of the requests of a pick, part 0 is the look-up of an account, which tells its number on that instance and whether
     it wants to be left alone; pages count from 1, those of a second list from 1000, and 2000 more where
     the instance let itself be asked for the account and not for its posts, and they are asked for at home.
+
+    An account with a mark is looked up again, as it may want to be left alone by now, and asked for what came since
+    (`since_id`), but not whom it follows, which its first visit told. What reaches an instance late, from another one,
+    may have a number of when it was written there: if that is older than the mark, it is missed.
 
     Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
     `opt_outs` ("no" where nobody is left alone).
@@ -80,6 +86,10 @@ class MastodonSource:
         """One talk a pick."""
         return [self._search(p) if p.act == "search" else self._user(p, accounts[p.node]) for p in batch]
 
+    def mark(self, at: float) -> str:
+        """The last number before the millisecond of `at` that Mastodon gives; other servers may know none such."""
+        return SNOWFLAKES.before(at)
+
     def host(self, name: str) -> str:
         """The server that is asked about an account named in full."""
         own = names.instance(name)
@@ -116,11 +126,12 @@ class MastodonSource:
         if number is None or number == NO_INSTANCE or reading.pick.act == "resolve":
             return first if number == NO_INSTANCE else None
         asked = {"id": number, "acct": name, **self._care}
-        timeline = {**asked, **self._span}
+        since = {"since_id": reading.pick.since} if reading.pick.since else {}
+        timeline = {**asked, **self._span, **since}
         pages = self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user, first=first + 1)
         if (yield from pages):
             return THIRD
-        if reading.missing is None:
+        if reading.missing is None and reading.pick.act != "recrawl":
             yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=first + SECOND)
         return None
 
@@ -156,7 +167,8 @@ class MastodonSource:
         cursor: str | None = None
         stuck = 0  # pages on end that led to themselves: one may be a repetition, more would go on for ever
         for page in range(pages):
-            endpoint = host + path + (f"?{by}" if cursor else "")
+            # Instances count requests with a since_id as they count those for later pages.
+            endpoint = host + path + (f"?{by}" if cursor or "since_id" in asked else "")
             size = self.policy.endpoint(endpoint).page
             params = {**asked, "limit": str(size)} | ({by: cursor} if cursor else {})
             reply = yield Request((reading.pick.n, first + page), endpoint, params, size)

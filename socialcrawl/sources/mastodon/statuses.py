@@ -1,9 +1,11 @@
 """What statuses refer to: other statuses and accounts, by numbers that only the answering instance knows. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.sources.marks import alike, is_number, order
 from socialcrawl.sources.mastodon.people import name, who
+from socialcrawl.sources.mastodon.source import SNOWFLAKES
 from socialcrawl.sources.mastodon.values import Json, needed, text, thing, things
 
 OPEN = ("public", "unlisted")  # a crawler that has signed in may be shown others
@@ -23,6 +25,30 @@ def is_open(status: Json) -> bool:
     """Whether a status, and the one that it repeats, are for everybody."""
     original = status.get("reblog") or {}
     return all(one.get("visibility", "public") in OPEN for one in (status, thing(original)))
+
+
+def later_than(given: Sequence[Json], mark: str) -> Sequence[Json]:
+    """The statuses of a page that are newer than a mark, as far as their numbers tell; "": all of them.
+
+    Some servers do not heed `since_id`. Numbers are compared; names that are none are taken as the server gives them,
+    but for the mark itself. Where the mark is of another kind than they are, another server answers than before:
+    nothing is known to be new, and the next visit goes on from here.
+    """
+    if not mark:
+        return given
+    told = [text(one.get("id")) or "" for one in given]
+    return [one for one, number in zip(given, told, strict=True) if _is_later(number, mark)]
+
+
+def mark_of(given: Iterable[Json]) -> str:
+    """The newest of some statuses as a mark; "" where there are none."""
+    return SNOWFLAKES.mark(max((text(one.get("id")) or "" for one in given), key=order, default=""))
+
+
+def _is_later(number: str, mark: str) -> bool:
+    if not alike(number, mark):
+        return False
+    return order(number) > order(mark) if is_number(mark) else number != mark
 
 
 class Known:

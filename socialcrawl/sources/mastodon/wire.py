@@ -120,8 +120,9 @@ class MastodonWire:
 
     def _page(self, request: Request, came: Came, body: Any) -> tuple[Page, str | None]:
         params, (host, path) = request.params, _parted(request.endpoint)
-        span = [instant(params.get(name)) for name in ("begin", "end")]
-        reader = Reader(host, self.hits, self.keep, params.get("opt_outs") != "no", *span)
+        begin, end = (instant(params.get(name)) for name in ("begin", "end"))
+        heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")
+        reader = Reader(host, self.hits, self.keep, heeded, begin, end, since)
         if path == LOOK_UP:
             return reader.profile(body)
         if path == SEARCH:

@@ -16,7 +16,7 @@ SAME = "same-as:"  # how an outcome says that its node is another one
 
 
 class WebSource:
-    """Pages of the web: `seed` and `expand` read one, `resolve` asks for its headers alone.
+    """Pages of the web: `seed`, `expand` and `recrawl` read one, whole; `resolve` asks for its headers alone.
 
     A page that has moved is the page where it is now: the outcome of its old address is "same-as:<node>", and the new
     one, once it is picked, is answered from the database where answers are reused.
@@ -57,6 +57,10 @@ class WebSource:
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """One talk a page."""
         return [self._talk(pick, accounts[pick.node]) for pick in batch]
+
+    def mark(self, at: float) -> str:
+        """None: a page has no older and newer parts."""
+        return ""
 
     def _talk(self, pick: Pick, who: Who) -> Talk:
         visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None)

@@ -8,7 +8,9 @@ import orjson
 
 from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
 from socialcrawl.relevance import Hits
+from socialcrawl.sources.marks import order
 from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, checked
+from socialcrawl.sources.x.source import SNOWFLAKES
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
 Json = Mapping[str, Any]
@@ -59,6 +61,7 @@ def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = Fal
         mentions=mentions,
         accounts=checked([_account(user, words) for user in users], ACCOUNT_TYPES),
         answered=authors,
+        mark=SNOWFLAKES.mark(max((row.id for row in rows), key=order, default="")) if author else "",
     )
 
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who, unix
 from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.marks import Snowflakes
 from socialcrawl.sources.reading import Reading
 from socialcrawl.sources.x.vocabulary import USER_FIELDS, Vocabulary
 
@@ -18,11 +19,15 @@ LATEST = 60.0  # seconds: X wants an end to lie ten seconds back by its clock
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")  # usernames that a look-up accepts
 BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
 TOKEN = {TIMELINE: "pagination_token", SEARCH: "next_token"}
+SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts of before November 2010 are counted, to 29.7e9
 LATER = 1000  # the part of the first page of whom an account follows: timelines have fewer pages
 
 
 class XSource:
     """X API v2: keyword search, look-ups of users, timelines.
+
+    An account with a mark is asked for what came since (`since_id`), and not whom it follows, which its first visit
+    told. Where more came than X hands out, it begins with the oldest that it has; it refuses no `since_id` as too old.
 
     Of the requests of a pick, part 0 is a look-up and pages count from 1: an account whose id was learned before a
     restart is asked for its first page afterwards, and the stored look-up is not taken for that page.
@@ -68,6 +73,10 @@ class XSource:
             made += [self._look_up(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
         return made
 
+    def mark(self, at: float) -> str:
+        """The last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
+        return SNOWFLAKES.before(at)
+
     def _search(self, pick: Pick) -> Talk:
         query = self.queries[-1 - pick.node]
         asked = {"query": query, **self.words.fields, **self.words.search}
@@ -86,11 +95,18 @@ class XSource:
             if known is None and reading.missing is None:
                 reading.missing = "unknown"
         if known is not None and reading.missing is None:
-            asked = {"id": known, **self.words.fields, **self.span}
+            asked = {"id": known, **self.words.fields, **self._bounds(pick.since)}
             yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
-            if reading.missing is None:
+            if reading.missing is None and pick.act != "recrawl":
                 yield from self._follows(reading, known)
         return {pick.n: reading.outcome()}
+
+    def _bounds(self, since: str) -> Mapping[str, str]:
+        """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""
+        begin = self.span.get("start_time")
+        if not since or (begin is not None and (SNOWFLAKES.time(since) or 0.0) < unix(begin)):
+            return self.span
+        return {name: at for name, at in self.span.items() if name != "start_time"} | {"since_id": since}
 
     def _follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
         """Whom the account follows. A list that cannot be had now leaves what was read of the posts."""

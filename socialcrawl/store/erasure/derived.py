@@ -12,11 +12,12 @@ from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import Hits, Key, Read, linkings
 from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.linking import Linking
-from socialcrawl.store.tables import link, mention, outcome, pick, post, shadow
+from socialcrawl.store.tables import account, link, mention, outcome, pick, post, shadow, standing
 
 CHUNK = 1_000  # picks at a time
 OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
 WHICH = (outcome.c.campaign == bindparam("the_campaign"), outcome.c.n == bindparam("the_n"))
+ONCE = "-"  # a mark that says that there was one
 LINK = ("the_campaign", "the_n", "the_position")
 PLACE = (
     link.c.campaign == bindparam("the_campaign"),
@@ -56,7 +57,7 @@ class Derived:
         mine = outcome.c.node.in_(select(gone_node.c.node))
         fresh = mine & (outcome.c.missing.is_distinct_from(FORGOTTEN))
         self._note(select(outcome.c.campaign).where(fresh))
-        emptied = update(outcome).where(fresh).values(value=0.0, occurrences=0, posts=0, missing=FORGOTTEN)
+        emptied = update(outcome).where(fresh).values(value=0.0, occurrences=0, posts=0, missing=FORGOTTEN, mark=None)
         self.outcomes += self.connection.execute(emptied).rowcount
         asked = (outcome.c.campaign == link.c.campaign) & (outcome.c.n == link.c.n) & mine
         theirs = link.c.node.in_(select(gone_node.c.node)) | exists().where(asked)
@@ -66,11 +67,23 @@ class Derived:
         picked = pick.c.node.in_(select(gone_node.c.node))
         self.connection.execute(delete(shadow).where(exists().where(seen & picked)))
         shown = pick.c.features.is_not(None) | (pick.c.score != 0.0)  # made of who linked to them, and how
-        scored = update(pick).where(pick.c.node.in_(select(gone_node.c.node)), shown)
+        scored = update(pick).where(picked, shown)
         self.connection.execute(scored.values(score=0.0, features=None))
+        self.connection.execute(update(pick).where(picked, pick.c.since.is_not(None)).values(since=ONCE))
+        self.connection.execute(delete(standing).where(standing.c.node.in_(select(gone_node.c.node))))
+
+    def _unmarked(self) -> None:
+        """Marks of visits that may be the id of a post that goes; those of other platforms are instants."""
+        here = select(account.c.node).where(account.c.platform == "mastodon")
+        authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)), post.c.author.in_(here))
+        marked = update(outcome).where(outcome.c.node.in_(authors), outcome.c.mark.is_not(None))
+        self.connection.execute(marked.values(mark=None))
+        since = update(pick).where(pick.c.node.in_(authors), pick.c.since.is_not(None))
+        self.connection.execute(since.values(since=ONCE))
 
     def _others(self) -> None:
         """The picks that read posts that go, and are not forgotten themselves."""
+        self._unmarked()
         hits = Hits(self.connection)
         for campaign in self._campaigns():
             of_others = self._picks(campaign)

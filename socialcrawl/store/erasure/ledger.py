@@ -21,7 +21,7 @@ from socialcrawl.store.tables import hit, request
 CHUNK = 2_000  # rows read at a time
 CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
 NAMES, IDS = ("usernames", "username", "acct", "url"), ("ids", "id")  # parameters that name users
-TOKENS = ("pagination_token", "next_token", "cursor", "max_id")  # they belong to the answer before
+TOKENS = ("pagination_token", "next_token", "cursor", "max_id", "since_id", "after")  # of the answer before, or a visit
 Key = tuple[int, int]
 """A pick: campaign.id, pick.n."""
 

@@ -65,6 +65,7 @@ def without(page: Page, gone: Barred) -> Page:
         hits=[page.hits[i] for i in kept],
         mentions=[m._replace(post=places[m.post]) for m in page.mentions if m.post in places and not gone.who(m.who)],
         follows=tuple(who for who in page.follows if not gone.who(who)),
+        mark=page.mark,
         accounts=[_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
         answered=[who for who in page.answered if not gone.who(who)],
         missing=[

@@ -23,6 +23,10 @@ class Sparing:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 
+    def mark(self, at: float) -> str:
+        """See `protocols.Source.mark`."""
+        return self.source.mark(at)
+
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """See `protocols.Source.talks`."""
         gone = tuple(pick for pick in batch if accounts.get(pick.node) == NOBODY)

@@ -9,7 +9,7 @@ from sqlalchemy import null as nothing
 
 from socialcrawl.store.exports.cells import Column, Person
 from socialcrawl.store.exports.choice import Choice, accounts, page_of, places, posts
-from socialcrawl.store.tables import account, campaign, hit, link, mention, outcome, pick, post, request
+from socialcrawl.store.tables import account, campaign, hit, link, mention, outcome, pick, post, request, standing
 
 LAST = 2**31 - 1  # a place behind all others
 Row = tuple[Any, ...]
@@ -24,6 +24,10 @@ PROFILE = (
 LEDGER = (
     "endpoint", "credential", "items", "most", "sent_at", "arrived_at", "kind", "status", "posts", "cost", "new_posts",
     "new_users",
+)  # fmt: skip
+STANDING = (
+    "visits", "visited_at", "relevance", "occurrences", "indegree", "outlinks", "yield", "link_score", "importance",
+    "history", "gone",
 )  # fmt: skip
 TIMES = {"created_at", "metrics_at", "fetched_at", "profile_at", "first_seen_at", "sent_at", "arrived_at"}
 TEXTS = {"lang", "endpoint", "kind"}
@@ -151,6 +155,14 @@ def _hits(choice: Choice) -> Iterator[Row]:
         yield tuple(row)
 
 
+def _standings(choice: Choice) -> Iterator[Row]:
+    who = (account.c.platform_id, account.c.username, account.c.name)
+    query = _ours(choice, standing, standing.c.node, *(standing.c[name] for name in STANDING), *who)
+    whole = query.join(account, account.c.node == standing.c.node)
+    for row in choice.stream(whole.order_by(standing.c.campaign, standing.c.node)):
+        yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2 : 2 + len(STANDING)])
+
+
 def _requests(choice: Choice) -> Iterator[Row]:
     more = (request.c.params, request.c.digest, request.c.post_ids, request.c.nodes)
     query = _ours(choice, request, request.c.id, request.c.n, request.c.part, *(request.c[n] for n in LEDGER), *more)
@@ -227,6 +239,18 @@ SHEETS = (
         "posts that match the topic of a campaign",
         (Column("campaign"), Column("post", holds="post"), Column("occurrences", "int")),
         _hits,
+    ),
+    Sheet(
+        "standings",
+        "what campaigns that track accounts knew of each at the end of their last run",
+        (
+            Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
+            Column("visits", "int"), Column("visited_at", "time"), Column("relevance", "float"),
+            Column("occurrences", "int"), Column("indegree", "float"), Column("outlinks", "float"),
+            Column("yield", "float"), Column("link_score", "float"), Column("importance", "float"),
+            Column("history", "float"), Column("gone", holds="why"),
+        ),
+        _standings,
     ),
     Sheet(
         "requests",

@@ -23,7 +23,7 @@ from socialcrawl.store.trouble import told
 from socialcrawl.store.writes import PICK, Writes
 
 ACT = "import"
-ASKED = ("seed", "expand", ACT)  # acts after which an account is not asked again
+ASKED = ("seed", "expand", "recrawl", ACT)  # acts after which an account is not asked again
 
 
 def idle(connection: Connection, campaign: int, platform: str) -> None:
@@ -58,7 +58,7 @@ def remember(connection: Connection, campaign: int, platform: str, at: float) ->
             highest = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == campaign)
             following = int(connection.execute(highest).scalar_one()) + 1
             for some in _outcomes(connection, following, at):
-                picks.run([(campaign, found.n, found.n, found.node, ACT, 0.0, None) for found in some])
+                picks.run([(campaign, found.n, found.n, found.node, ACT, 0.0, None, None) for found in some])
                 writes.outcomes(some)
     except DBAPIError as error:
         raise told(error, of(connection)) from error

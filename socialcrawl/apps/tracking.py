@@ -1,0 +1,106 @@
+"""What a campaign that tracks accounts knows, for people: who counts, who rose and fell, yields, freshness."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.apps import figure
+from socialcrawl.tracked import Place, Tracked, Visited
+from socialcrawl.words import span
+
+TITLES = {
+    "indegree": "accounts that most others link to",
+    "importance": "most important accounts",
+    "relevance": "accounts that the most relevant ones link to",
+}
+SHOWN = ("visits", "indegree", "yield", "cash")
+ACTS = {"expand": "first visits", "recrawl": "returns"}
+
+
+def show(console: Console, found: Tracked) -> None:
+    """Print what a campaign that tracks accounts knows."""
+    past = span(found.now - found.then).removesuffix(" 0 h")
+    console.print()
+    console.print(_places(TITLES[found.target], found.top, found, past))
+    for title, some in (("rose most", found.rose), ("fell most", found.fell)):
+        if some:
+            console.print()
+            console.print(_places(f"{title} in {past}", some, found, past))
+    console.print()
+    console.print(_yields(found))
+    console.print(Text("\n" + "\n".join(_totals(found))))
+
+
+def draw(path: Path, found: Tracked, name: str) -> None:
+    """Draw the posts that visits brought into a PNG file."""
+    figure.png(path, np.array(found.posts, np.float64), f"{name}: what visits brought", ("visits", "posts (sum)"))
+
+
+def visits(console: Console, told: Visited, *, as_json: bool) -> None:
+    """Say when and why a campaign visited an account; one JSON object to stdout on request."""
+    if as_json:
+        sys.stdout.write(json.dumps(asdict(told), ensure_ascii=False) + "\n")
+        return
+    stands = told.place
+    where = "it has no place" if stands is None else f"place {stands.place:,}, {told.target} {stands.weight:.6g}"
+    console.print(Text(f"{told.account} in the campaign {told.campaign}, which tracks accounts: {where}"))
+    if not told.visits:
+        console.print("it was not visited yet: accounts that were read link to it")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("decision", "act", "answered", "asked since", "posts", "matches", "score", *SHOWN):
+        table.add_column(name, justify="left" if name in ("act", "answered", "asked since") else "right")
+    for one in told.visits:
+        known = [f"{one.features[name]:.6g}" if one.features else "-" for name in SHOWN]
+        found = [one.missing, ""] if one.missing else [_count(one.posts), _count(one.occurrences)]
+        since = one.since or "the beginning"
+        table.add_row(f"{one.n:,}", one.act, one.at or "not yet", since, *found, f"{one.score:.6g}", *known)
+    console.print(table)
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _places(title: str, places: Sequence[Place], found: Tracked, past: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("place", justify="right", no_wrap=True)
+    table.add_column("account", overflow="fold")
+    for name in (found.target, f"{past} before", "visits", "last read"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for place in places:
+        weight = f"{place.weight:.2%}" if found.target == "importance" else f"{place.weight:,.6g}"
+        before = "new" if place.before is None else f"{place.before:,}"
+        read = "never" if place.visited_at is None else f"{span(found.now - place.visited_at)} ago"
+        table.add_row(f"{place.place:,}", Text(place.account), weight, before, f"{place.visits:,}", read)
+    if not places:
+        table.add_row("", "none yet", "", "", "", "")
+    return table
+
+
+def _yields(found: Tracked) -> Table:
+    table = Table(title="what visits brought", title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    for name in ("visits", "requests", "new links", "posts", "links per request", "posts per request"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in found.yields:
+        each = [f"{many / one.requests:,.2f}" if one.requests else "-" for many in (one.links, one.posts)]
+        counts = [f"{many:,}" for many in (one.visits, one.requests, one.links, one.posts)]
+        table.add_row(ACTS[one.act], *counts, *each)
+    return table
+
+
+def _totals(found: Tracked) -> Iterator[str]:
+    if found.plain_age is not None:
+        own = f"{span(found.age)} weighted by importance, " if found.age is not None else ""
+        yield f"what is held of an account is on average {own}{span(found.plain_age)} old"
+    if found.gone:
+        gone = ", ".join(f"{count:,} {why}" for why, count in sorted(found.gone.items()))
+        yield f"not visited any more: {gone}"

@@ -1,0 +1,68 @@
+"""Marks: the newest that a visit saw, in the platform's own terms, from which a later visit goes on. Pure.
+
+A number that grows with time (a snowflake) holds the millisecond in its upper bits. A mark is the last number of such a
+millisecond: it names a moment and no post, so that nothing is left of a post that is forgotten. Of two posts that one
+account wrote in the same millisecond, the second may be missed.
+"""
+
+from dataclasses import dataclass
+from math import floor
+
+
+@dataclass(frozen=True, slots=True)
+class Snowflakes:
+    """The numbers of posts of a platform.
+
+    Attributes:
+        epoch: the millisecond in which they begin, since 1970.
+        bits: those below the milliseconds.
+        first: numbers below it are none: they were counted, and are their own marks.
+    """
+
+    epoch: int
+    bits: int
+    first: int
+
+    def mark(self, number: str) -> str:
+        """The mark of a post's number: the last of its millisecond; another name of a post is its own mark."""
+        return str(int(number) | self._rest) if self._is_one(number) else number
+
+    def before(self, at: float) -> str:
+        """The mark of all that was written before the millisecond of `at` (Unix seconds); "" before the first one."""
+        mark = ((floor(at * 1000) - self.epoch) << self.bits) - 1
+        return str(mark) if mark >= self.first else ""
+
+    def time(self, mark: str) -> float | None:
+        """The Unix seconds of a mark; None where it tells none."""
+        return ((int(mark) >> self.bits) + self.epoch) / 1000 if self._is_one(mark) else None
+
+    @property
+    def _rest(self) -> int:
+        return (1 << self.bits) - 1
+
+    def _is_one(self, number: str) -> bool:
+        return is_number(number) and int(number) >= self.first
+
+
+def is_number(mark: str) -> bool:
+    """Whether it is a number of at most 19 digits, as a database holds it."""
+    return mark.isascii() and mark.isdecimal() and len(mark) <= 19
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether it can be told which of two marks is newer: both are numbers, or neither is."""
+    return is_number(one) == is_number(other)
+
+
+def order(mark: str) -> tuple[int, str]:
+    """What marks of one kind are sorted by, oldest first: numbers, and texts of one length that grow with time."""
+    return len(mark), mark
+
+
+def newest(*marks: str) -> str:
+    """The newest of marks, of which some may be ""; where two cannot be compared, the later one in the list."""
+    found = ""
+    for mark in marks:
+        if mark and (not found or not alike(found, mark) or order(mark) > order(found)):
+            found = mark
+    return found

@@ -1,0 +1,58 @@
+"""What a campaign that tracks accounts knows of each, kept in SQL for people who ask (Abiteboul et al., section 2).
+
+Cash lives in memory; the history H is written here. All of it can be made again from picks and outcomes: what a run
+has changed is written when it returns, and nothing reads it back.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import orjson
+from sqlalchemy import BigInteger, Connection, cast, delete, select
+
+from socialcrawl.store.bulk import each, inserting
+from socialcrawl.store.tables import standing
+
+CHUNK = 10_000  # rows that are written together
+
+
+class Standing(NamedTuple):
+    """A row of table `standing`, without its campaign; instants are ISO 8601 text."""
+
+    node: int
+    visits: int
+    visited_at: str | None
+    relevance: float
+    occurrences: int
+    indegree: float
+    outlinks: float
+    rate: float | None  # links a day; the column is called `yield`, which is no name in Python
+    link_score: float | None
+    importance: float
+    history: float
+    gone: str | None
+
+
+NAMES = ("campaign", *(name if name != "rate" else "yield" for name in Standing._fields))
+
+
+def keep(connection: Connection, campaign: int, rows: Sequence[Standing], *, whole: bool) -> None:
+    """Write the standing of accounts, in a transaction.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        rows: of accounts, each once.
+        whole: whether these are all that there are; else those of other accounts stay as they are.
+    """
+    mine = standing.c.campaign == campaign
+    if whole:
+        connection.execute(delete(standing).where(mine))
+    add = inserting(connection, standing, NAMES)
+    for begin in range(0, len(rows), CHUNK):
+        part = rows[begin : begin + CHUNK]
+        if not whole:
+            listed = orjson.dumps([row.node for row in part]).decode()
+            there = standing.c.node.in_(select(cast(each(connection, "nodes").c.value, BigInteger)))
+            connection.execute(delete(standing).where(mine, there), {"nodes": listed})
+        add.run([(campaign, *row) for row in part])

@@ -1,0 +1,250 @@
+"""Track: a crawl that keeps the important part of a graph fresh, as the loop can drive it.
+
+Pick n goes back to an account that was visited (a recrawl) or visits a new one (an expansion), by a coin (`choice.py`);
+both ask only for what is new. The seeds come first, in their order, as in Collect. `choose` changes nothing; `absorb`
+and `fold` are the only methods that do. It never waits, reads or writes; time is an argument.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.collect.seeds import SAME, TRIES, Seeds
+from socialcrawl.importance.opic import Cash
+from socialcrawl.model import Node, Outcome, Pick, Stop, Wait
+from socialcrawl.protocols import Batch, History
+from socialcrawl.track.choice import Choice
+from socialcrawl.track.picture import FRONTIER, GONE, Picture
+from socialcrawl.track.renames import merge
+from socialcrawl.track.target import Target
+from socialcrawl.track.visits import lose, visit
+
+REST = 20  # picks after which a node that failed for a while may be asked again
+FORGOTTEN = "forgotten"
+
+
+class Track:
+    """A crawl of expansions and recrawls with a budget of `steps`; `width(act)` says how many picks a request answers.
+
+    Args:
+        seeds: where it starts.
+        choice: the policies.
+        steps: how many expansions and recrawls there may be; None: no bound.
+        width: how many picks of an act one request can answer.
+        mark: the platform's mark of an instant (Unix seconds), "" where it has none.
+        window: seconds back that anything is asked for, w; None: as far as there is something.
+        rest: seconds that an account is left alone after a visit.
+        target: what is looked for, and how links count.
+        cash: OPIC's accounts, fresh, where they are not the plain ones; by itself the crawl makes those if target or
+            policies ask for them.
+
+    Attributes:
+        picks: all decisions so far, the next pick's n; `taken`: those after the seeds, what the budget counts.
+        relevance: how much the values of accounts grew by picks after the seeds; `seed_relevance`: by the seeds.
+        imported: accounts whose posts came from a file.
+        picture: what is known.
+        gone: why nodes are asked no more.
+        failures: how often nodes failed in a row; `resting`: the pick from which they may be asked again.
+    """
+
+    def __init__(
+        self,
+        seeds: Seeds,
+        choice: Choice,
+        steps: int | None,
+        width: Callable[[str], int] = lambda _: 1,
+        *,
+        mark: Callable[[float], str] = lambda _: "",
+        window: float | None = None,
+        rest: float = 0.0,
+        target: Target | None = None,
+        cash: Cash | None = None,
+    ) -> None:
+        self.seeds, self.steps, self.width, self.mark, self.window = seeds, steps, width, mark, window
+        self.target = target or Target()
+        self.choice = choice.aimed(self.target.column)
+        if cash is None and (self.target.cash or "cash" in {self.target.column, *self.choice.columns}):
+            cash = Cash(self.target.small)
+        self.picture = Picture(self.target, cash, rest)
+        self.picks = self.taken = self.imported = 0
+        self.relevance = self.seed_relevance = 0.0
+        self.gone: dict[Node, str] = {}
+        self.failures: dict[Node, int] = {}
+        self.resting: dict[Node, int] = {}
+
+    @property
+    def graph(self) -> Picture:
+        """The picture, by the name under which every crawl has `size` and `left` of what it knows."""
+        return self.picture
+
+    def choose(self, size: int, now: float) -> Batch | Wait | Stop:
+        """The next `size` picks: seeds while there are any, then what the policies say, no node twice."""
+        act, nodes = self.seeds.due(size, self.width)
+        if nodes:
+            since = (self._since(node, now) if act == "seed" else "" for node in nodes)
+            return tuple(
+                Pick(self.picks + i, node, act, since=mark)
+                for i, (node, mark) in enumerate(zip(nodes, since, strict=True))
+            )
+        if not self.seeds.asked and not self.imported:
+            return Stop("failed", self.seeds.complaint())
+        left = size if self.steps is None else min(size, self.steps - self.taken)
+        if left <= 0:
+            return Stop("done", f"all {self.steps} steps are done")
+        self.picture.wake(now)
+        return self._picked(left, now) or self._later(left, now)
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Learn what the visits brought, in pick order."""
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            self._take(pick, outcome)
+        if self.resting:
+            self._wake()
+
+    def fold(self, history: History) -> None:
+        """Absorb every finished batch in turn."""
+        for batch, outcomes in history:
+            self.absorb(batch, outcomes)
+
+    def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """OPIC's importance of rows of the picture, float64; zeros where no cash is kept.
+
+        It is (H + C) / (G + 1), or by what the target's memory holds.
+        """
+        accounts = self.picture.accounts
+        return np.zeros(len(rows)) if accounts is None else accounts.importance(rows)
+
+    def standing(self, top: int | None = None) -> list[tuple[Node, float]]:
+        """The nodes of most weight by the target, with it, in the order of weight; of equals those discovered first.
+
+        Crawled nodes and the frontier take part. The weight is the importance, the in-degree, or the relevance of those
+        who link there.
+        """
+        picture = self.picture
+        rows = np.flatnonzero(np.array(picture.state, np.int64) != GONE)
+        weights = self.importance(rows) if self.target.name == "importance" else picture.column(self.target.name)[rows]
+        order = np.argsort(-weights, kind="stable")[:top]
+        return [(picture.nodes[row], weight) for row, weight in zip(rows[order], weights[order].tolist(), strict=True)]
+
+    # -- Choosing
+
+    def _picked(self, left: int, now: float) -> Batch:
+        picked: list[Pick] = []
+        barred: frozenset[Node] = frozenset()
+        for n in range(self.picks, self.picks + left):
+            if (found := self.choice.pick(self.picture, n, barred)) is None:
+                break
+            act, node, score = found
+            picked.append(self._pick(n, node, act, score, now))
+            if len(picked) < left:
+                barred |= {node}
+        return tuple(picked)
+
+    def _in_line(self, n: int, node: Node, act: str, now: float) -> Pick:
+        """A pick of the line of the seeds."""
+        return Pick(n, node, act, since=self._since(node, now) if act == "seed" else "")
+
+    def _pick(self, n: int, node: Node, act: str, score: float, now: float) -> Pick:
+        return Pick(n, node, act, score, self.picture.features(self.picture.row(node)), self._since(node, now))
+
+    def _since(self, node: Node, now: float) -> str:
+        """The mark from which a visit asks: that of the one before, but nothing from before the window."""
+        picture, row = self.picture, self.picture.row(node)
+        begin = -math.inf if self.window is None else now - self.window
+        if row >= 0 and picture.last_at[row] >= begin:
+            return picture.mark[row]
+        return "" if self.window is None else self.mark(begin)
+
+    def _later(self, left: int, now: float) -> Batch | Wait | Stop:
+        """With nobody to ask now: wait for the next whose rest is over, or ask those before their time who failed."""
+        soonest = self.picture.soonest() if self.choice.policies["recrawl"] is not None else None
+        if soonest is not None:
+            return Wait(soonest, "every account in reach was visited a short while ago")
+        nodes = list(self.resting)[:left]
+        if nodes:
+            return tuple(self._late(self.picks + i, node, now) for i, node in enumerate(nodes))
+        if self.seeds.unread and not self.imported:
+            return Stop("failed", self.seeds.complaint())
+        return Stop("done", "there is nobody left to ask: every account in reach was visited, or cannot be read")
+
+    def _late(self, n: int, node: Node, now: float) -> Pick:
+        crawled = self.picture.is_crawled(node)
+        return self._pick(n, node, "recrawl" if crawled else "seed" if node in self.seeds else "expand", 0.0, now)
+
+    # -- Learning
+
+    def _take(self, pick: Pick, outcome: Outcome) -> None:
+        self.picks = pick.n + 1
+        if pick.act in ("search", "resolve"):
+            self.seeds.absorb(pick, outcome, self._asked)
+            return
+        node, missing = pick.node, outcome.missing
+        if pick.act in ("seed", "import"):
+            self._sow(node)
+            if pick.act == "seed":
+                self.seeds.done(node, missing)
+            else:
+                self.seeds.bring(node)
+                self.imported += missing is None
+        else:
+            self.taken += 1
+        self._wake_up(node)
+        if missing is not None:
+            self._miss(pick, missing)
+            return
+        self.failures.pop(node, None)
+        self.gone.pop(node, None)
+        gain = visit(self.picture, node, outcome, pick.since)
+        if pick.act == "seed":
+            self.seed_relevance += gain
+        elif pick.act != "import":
+            self.relevance += gain
+
+    def _asked(self, node: Node) -> bool:
+        """Whether a node was asked before and does not wait for another time."""
+        row = self.picture.row(node)
+        return row >= 0 and self.picture.state[row] != FRONTIER and node not in self.resting
+
+    def _sow(self, node: Node) -> None:
+        """Make the seeds known, all at once, when the first of them is asked; they share OPIC's cash to start with."""
+        if not self.picture.size:
+            self.picture.start([self.picture.known(seed) for seed in self.seeds.ready or [node]])
+
+    def _miss(self, pick: Pick, why: str) -> None:
+        """Learn that a node could not be read."""
+        node = pick.node
+        if why.startswith(SAME):
+            other = Node(int(why.removeprefix(SAME)))
+            merge(self.picture, node, other)
+            self.gone.pop(other, None)
+            self.failures.pop(node, None)
+        elif why == "temporary":
+            self._fail(node, pick.n)
+        else:
+            self._lose(node, why)
+
+    def _fail(self, node: Node, n: int) -> None:
+        self.failures[node] = self.failures.get(node, 0) + 1
+        if self.failures[node] < TRIES:
+            self.resting[node] = n + REST
+            self.picture.sleep(self.picture.known(node), asleep=True)
+        else:
+            self._lose(node, "temporary")
+
+    def _lose(self, node: Node, why: str) -> None:
+        lose(self.picture, node, trace=why != FORGOTTEN)
+        if why != FORGOTTEN:
+            self.gone[node] = why
+
+    def _wake_up(self, node: Node) -> None:
+        if self.resting.pop(node, None) is not None:
+            self.picture.sleep(self.picture.known(node), asleep=False)
+
+    def _wake(self) -> None:
+        """Offer those again who have rested enough; seeds go back in line."""
+        for node in [node for node, until in self.resting.items() if until <= self.picks]:
+            self._wake_up(node)
+            if not self.picture.is_crawled(node):
+                self.seeds.retry(node)

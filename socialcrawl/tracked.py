@@ -1,0 +1,311 @@
+"""What a campaign that tracks accounts knows, for people: standings, who rose and who fell, yields, freshness.
+
+All of it follows from the stored picks and outcomes, folded by the crawl that made them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan, log2
+
+import numpy as np
+
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.errors import SettingsError
+from socialcrawl.model import Node, Outcome, iso
+from socialcrawl.plan import aim, returning
+from socialcrawl.platforms import known
+from socialcrawl.protocols import Batch
+from socialcrawl.relevance import worth
+from socialcrawl.settings import Settings, checked
+from socialcrawl.store.standing import Standing
+from socialcrawl.store.statistics import spending
+from socialcrawl.store.traces import Ask, Begun, Traces
+from socialcrawl.track.crawl import FORGOTTEN, Track
+from socialcrawl.track.picture import COLUMNS, CRAWLED, GONE
+
+DAY = 86_400.0
+WEEK = 7 * DAY  # what lies between then and now, where the campaign has no window
+AMONG = 100  # who rises and falls: of those who were among so many first, or are
+LAST = 2**62
+VISITS = ("seed", "expand", "recrawl")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An account in the order of the campaign's target, now and then.
+
+    Attributes:
+        account: its name.
+        weight: importance, in-degree or relevance.
+        place: 1 for the most.
+        before: its place then; None: it was not known.
+        visited_at: when it was last read, Unix seconds; None: never.
+        visits: how often it was read.
+    """
+
+    account: str
+    weight: float
+    place: int
+    before: int | None
+    visited_at: float | None
+    visits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """What visits of one kind brought for their requests.
+
+    Attributes:
+        act: expand or recrawl.
+        visits: how many.
+        requests: sent for them.
+        links: new ones that they found.
+        posts: that they read.
+    """
+
+    act: str
+    visits: int
+    requests: int
+    links: int
+    posts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A campaign that tracks accounts, as of its latest visit.
+
+    Attributes:
+        target: what its weights are.
+        now: when the latest visit was, Unix seconds; then: what it is compared with.
+        top: the accounts that count most.
+        rose, fell: of those that were among the first then or are now, whose place changed most.
+        yields: of first visits and returns.
+        age: mean age in seconds of what is held of an account, weighted by importance; None: nobody was read.
+        plain_age: the same, each account weighing the same.
+        gone: how many accounts are not visited any more, by why.
+        posts: that each visit brought, in order.
+    """
+
+    target: str
+    now: float
+    then: float
+    top: Sequence[Place]
+    rose: Sequence[Place]
+    fell: Sequence[Place]
+    yields: Sequence[Yield]
+    age: float | None
+    plain_age: float | None
+    gone: dict[str, int] = field(default_factory=dict)
+    posts: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One decision to visit an account, and what it brought.
+
+    Attributes:
+        n: its number.
+        act: seed, expand or recrawl (or resolve, a look-up).
+        score: what won.
+        features: what was known of the account then, by the names of `track.picture.COLUMNS`.
+        since: the mark that it asked from; "": everything.
+        at: when it was answered, ISO 8601; None: it is open.
+        posts, occurrences: what was new.
+        missing: why it could not be read, if so.
+    """
+
+    n: int
+    act: str
+    score: float
+    features: dict[str, float]
+    since: str
+    at: str | None
+    posts: int | None
+    occurrences: int | None
+    missing: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """An account of a campaign that tracks; `place` is where it stands now, None where it has no place."""
+
+    campaign: str
+    account: str
+    target: str
+    place: Place | None
+    visits: Sequence[Visit]
+
+
+def visited(traces: Traces, user: str, campaign: str | None = None) -> Visited | None:
+    """Why and when a campaign visited `user`, a username or id; None: the campaign tracks nobody.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: its settings are not understood, or it does not know the account.
+    """
+    whole = traces.begun(campaign)
+    if whole.identity.get("kind") != "track":
+        return None
+    user = user.strip().removeprefix("@")
+    held = traces.known(whole, user)
+    if held is None or held.forgotten_at is not None:
+        why = "was forgotten" if held or traces.forgotten(whole.platform, user) else "is not known to this database"
+        raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
+    settings = _settings(traces, whole)
+    crawl = crawl_of(settings, traces, whole)
+    crawl.fold(traces.history(whole, COLUMNS))
+    order = crawl.standing()
+    place = next((i for i, (node, _) in enumerate(order, 1) if node == held.node), None)
+    name = traces.names([held.node])[held.node]
+    stands = None if place is None else _placed(crawl, held.node, name, (order[place - 1][1], place, None))
+    return Visited(
+        whole.name,
+        name,
+        settings.track.target,
+        stands,
+        [_visit(traces, whole, ask) for ask in traces.asks(whole.id, held.node)],
+    )
+
+
+def _visit(traces: Traces, whole: Begun, ask: Ask) -> Visit:
+    pick = traces.picked(whole.id, ask.n, COLUMNS)
+    features = dict(zip(COLUMNS, pick.x, strict=False))
+    return Visit(ask.n, ask.act, ask.score, features, pick.since, ask.at, ask.posts, ask.occurrences, ask.missing)
+
+
+def _placed(crawl: Track, node: Node, name: str, stands: tuple[float, int, int | None]) -> Place:
+    row = crawl.picture.row(node)
+    at, visits = crawl.picture.last_at[row], int(crawl.picture.lists["visits"][row])
+    return Place(name, *stands, None if isnan(at) else at, visits)
+
+
+def _settings(traces: Traces, whole: Begun) -> Settings:
+    return checked(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+
+
+def standings(crawl: Track) -> list[Standing]:
+    """What a crawl knows of each account, as table `standing` has it, in order of discovery."""
+    picture, cash = crawl.picture, crawl.picture.cash
+    lists = picture.lists
+    rows = np.arange(picture.size)
+    importance = crawl.importance(rows).tolist()
+    history = (np.zeros(picture.size) if cash is None else cash.past(rows)).tolist()
+    return [
+        Standing(
+            node,
+            int(lists["visits"][row]),
+            None if isnan(picture.last_at[row]) else iso(picture.last_at[row]),
+            worth(picture.total[row]),
+            picture.total[row],
+            lists["indegree"][row],
+            lists["outlinks"][row],
+            lists["yield"][row] * DAY if lists["visits"][row] > 1 else None,
+            lists["link_score"][row] if lists["visits"][row] > 1 else None,
+            importance[row],
+            history[row],
+            crawl.gone.get(node),
+        )
+        for row, node in enumerate(picture.nodes)
+        if picture.state[row] != GONE or node in crawl.gone  # neither another name of somebody nor the forgotten
+    ]
+
+
+def tracked(traces: Traces, campaign: str | None = None, top: int = 15) -> Tracked | None:
+    """What a campaign (the newest, if none is named) knows; None: it tracks nobody.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: its settings are not understood.
+    """
+    whole = traces.begun(campaign)
+    if whole.identity.get("kind") != "track":
+        return None
+    settings = _settings(traces, whole)
+    history = list(traces.history(whole, COLUMNS))
+    times = [outcome.at for _, outcomes in history for outcome in outcomes if outcome.at]
+    now, first = max(times, default=0.0), min(times, default=0.0)
+    then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
+    crawl = crawl_of(settings, traces, whole)
+    late = next((i for i, (_, outcomes) in enumerate(history) if outcomes[-1].at > then), len(history))
+    crawl.fold(history[:late])
+    before = {node: place for place, (node, _) in enumerate(crawl.standing(), 1)}
+    crawl.fold(history[late:])
+    told = _told(crawl, before, _yields(history, traces, whole.name), (then, now), _Names(traces, top))
+    return replace(told, posts=[outcome.posts for act, outcome in _visits(history) if act in VISITS])
+
+
+def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
+    """The crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
+    asked = known.of(settings)
+    names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
+    topics = traces.topics(whole.id)
+    look_up = not asked.expanded(settings)
+    seeds = Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
+    track = settings.track
+    return Track(seeds, returning(settings), None, window=track.width, rest=track.pause, target=aim(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    traces: Traces
+    top: int
+
+    def of(self, nodes: Sequence[Node]) -> dict[Node, str]:
+        return self.traces.names(nodes)
+
+
+def _told(
+    crawl: Track, before: Mapping[Node, int], yields: Sequence[Yield], span: tuple[float, float], names: _Names
+) -> Tracked:
+    now = crawl.standing()
+    places = {node: place for place, (node, _) in enumerate(now, 1)}
+    first = [node for node, _ in now[: names.top]]
+    among = [node for node in places if min(places[node], before.get(node, LAST)) <= AMONG and node in before]
+    moved = sorted(among, key=lambda node: (_steps(before[node], places[node]), places[node]))
+    rose = [node for node in moved if places[node] < before[node]][: names.top]
+    fell = [node for node in reversed(moved) if places[node] > before[node]][: names.top]
+    called, weights = names.of([*first, *rose, *fell]), dict(now)
+
+    def placed(node: Node) -> Place:
+        return _placed(crawl, node, called[node], (weights[node], places[node], before.get(node)))
+
+    best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
+    weighted, plain = _ages(crawl, span[1])
+    gone = Counter(why for why in crawl.gone.values() if why != FORGOTTEN)
+    return Tracked(crawl.target.name, span[1], span[0], best, risen, fallen, yields, weighted, plain, dict(gone))
+
+
+def _steps(before: int, now: int) -> float:
+    """How far a place moved, in doublings: from 4 to 1 counts as from 400 to 100. Negative: up."""
+    return log2(now / before)
+
+
+def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
+    """The mean age of what is held of an account that was read, weighted by importance and not."""
+    read = crawl.picture.rows(CRAWLED)
+    if not len(read):
+        return None, None
+    ages = now - np.array(crawl.picture.last_at)[read]
+    weights = crawl.importance(read)
+    weighted = float(np.average(ages, weights=weights)) if weights.sum() > 0 else None
+    return weighted, float(ages.mean())
+
+
+def _visits(history: Sequence[tuple[Batch, Sequence[Outcome]]]) -> Iterator[tuple[str, Outcome]]:
+    for batch, outcomes in history:
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            yield pick.act, outcome
+
+
+def _yields(history: Sequence[tuple[Batch, Sequence[Outcome]]], traces: Traces, name: str) -> list[Yield]:
+    """What visits brought: of first ones, seeds included, and of returns."""
+    sent = {act: requests for act, (requests, _) in spending(traces.connection, name).items()}
+    acts = {"expand": ("seed", "expand"), "recrawl": ("recrawl",)}
+    visits = list(_visits(history))
+    found = []
+    for shown, several in acts.items():
+        some = [outcome for act, outcome in visits if act in several]
+        links, posts = sum(len(outcome.targets) for outcome in some), sum(outcome.posts for outcome in some)
+        found.append(Yield(shown, len(some), sum(sent.get(act, 0) for act in several), links, posts))
+    return found
