@@ -1,0 +1,192 @@
+"""What the commands of `socialcrawl lab opic` do: crawls, data, figures, and a summary in the terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import typer
+
+from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
+from socialcrawl.lab.gouriten.tables import rows, write_csv
+from socialcrawl.lab.opic.moving import RATES, Moving, adaptation
+from socialcrawl.lab.opic.static import PARTS, Still, convergence, payments
+from socialcrawl.lab.opic.summaries import of_ways, of_windows
+from socialcrawl.lab.opic.windows import FIG4, FIG6
+
+DRAWN: Final = ("paid and held", "iterate")  # estimates in the figures; the others are in the data
+TOLD: Final = (1.0, 2.0, 5.0, 10.0)  # crawls, and the last one
+ERRORS: Final = {
+    "mean": "mean error on all pages (%)",
+    "median": "median error of all pages (%)",
+    "top": "mean error on the top ten per cent (%)",
+    "deviation": "standard deviation of the error (%)",
+    "outliers": "pages with twice the mean error (share)",
+    "weighted": "error weighted with importance (%)",
+    "relative": "error of relative importance (%)",
+    "disordered": "pairs in the wrong order (%)",
+    "missed": "of the top ten per cent missed (%)",
+}
+OTHERS: Final = ("deviation", "outliers", "weighted", "relative", "disordered", "missed")
+TITLES: Final = {"fig2": "Convergence on all pages", "fig3": "Convergence on important pages"}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a figure about windows compares when nothing else is asked for, and its title."""
+
+    title: str
+    windows: Sequence[str]
+    rates: Sequence[float]
+
+
+FIGURES: Final = {
+    "fig4": Figure("Sizes of windows", FIG4, RATES),
+    "fig5": Figure("What windows store", FIG6, (0.01,)),
+    "fig6": Figure("Types of windows", FIG6, RATES),
+}
+
+
+def converge(name: str, plan: Still, out: Path, jobs: int) -> None:
+    """Crawl by all selections, and iterate: `name`.csv (all errors at all times and seeds), -means.csv, .png, .svg.
+
+    Raises:
+        SocialcrawlError: an option cannot be used, or a file not be written.
+    """
+    found = convergence(plan, jobs)
+    write_csv(out / f"{name}.csv", found)
+    means = of_ways(found)
+    write_csv(out / f"{name}-means.csv", means)
+    listed = rows(means)
+    main = "top" if name == "fig3" else "mean"
+    for law in plan.laws:
+        for error in (main, *OTHERS):
+            _tell_ways([row for row in listed if row["law"] == law], f"{law}: {ERRORS[error]}", error)
+    seen = [row for row in listed if row["estimate"] in DRAWN]
+    frames = [_way_panel(seen, law, error) for law in plan.laws for error in (main, "weighted", "disordered")]
+    _show(draw(out / name, frames, 3, TITLES[name]), out / name)
+
+
+def pay(plan: Still, out: Path, jobs: int) -> None:
+    """Tell what crawled pages held: cash.csv, .png and .svg.
+
+    Raises:
+        SocialcrawlError: an option cannot be used, or a file not be written.
+    """
+    found = payments(plan, jobs)
+    write_csv(out / "cash.csv", found)
+    listed = rows(found)
+    for law in plan.laws:
+        for way in dict.fromkeys(row["way"] for row in listed):
+            here = [row for row in listed if (row["law"], row["way"]) == (law, way)]
+            late = [row["held"] for row in here if row["crawls"] > plan.crawls / 2]
+            first = [row["held"] for row in here if row["crawls"] <= 1]
+            first_mean, late_mean = float(np.mean(first)), float(np.mean(late))
+            typer.echo(
+                f"{law:10}{way:10} crawled pages held {first_mean:.3f}/n in the first crawl, {late_mean:.3f}/n in the "
+                f"second half ({float(np.mean([row['gained'] for row in here[-1:]])):.2f} paid in all)"
+            )
+    frames = [_cash_panel(listed, law) for law in plan.laws]
+    _show(draw(out / "cash", frames, 2, "Mean cash of crawled pages"), out / "cash")
+
+
+def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
+    """Crawl webs that change: `name`.csv (all crawls and seeds), -means.csv (over the last three), .png and .svg.
+
+    Raises:
+        SocialcrawlError: an option cannot be used, or a file not be written.
+    """
+    found = adaptation(plan, jobs)
+    write_csv(out / f"{name}.csv", found)
+    means = of_windows(found)
+    write_csv(out / f"{name}-means.csv", means)
+    listed = rows(means)
+    typer.echo(f"a month, {plan.size:,} fetches, adds {listed[0]['month']:.3f} to G; means of the last three crawls")
+    for error in ("mean", "median", "top", "measures"):
+        _tell_windows(listed, "measures kept, a page" if error == "measures" else ERRORS[error], error)
+    if name == "fig5":
+        frames: list[Panel | Bars] = [_stored(listed), *(_error_bars(listed, error) for error in ("mean", "top"))]
+    else:
+        frames = [_window_panel(listed, error) for error in ("mean", "median", "top")]
+    _show(draw(out / name, frames, 3, FIGURES[name].title), out / name)
+
+
+def _way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
+    here = [row for row in listed if row["law"] == law]
+    lines = [_line([row for row in here if row["way"] == way], way, error) for way in _each(here, "way")]
+    return Panel(law, ERRORS[error], lines, along="crawls of all pages", steep=True)
+
+
+def _line(listed: list[dict[str, Any]], label: str, error: str) -> Line:
+    x = np.array([row["crawls"] for row in listed])
+    return Line(label, x, _column(listed, error), _column(listed, f"{error}_spread"))
+
+
+def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
+    lines = []
+    for way in _each(listed, "way"):
+        here = [row for row in listed if (row["law"], row["way"]) == (law, way)]
+        times = _each(here, "fetches")
+        held = [[row["held"] for row in here if row["fetches"] == time] for time in times]
+        x = np.array([row["crawls"] for row in here[: len(times)]])
+        spread = [float(np.std(some, ddof=1)) / len(some) ** 0.5 if len(some) > 1 else 0.0 for some in held]
+        lines.append(Line(way, x, np.array([float(np.mean(some)) for some in held]), np.array(spread)))
+    return Panel(law, f"mean cash, times n\n(each 1/{PARTS} of a crawl)", lines, level=2.0, along="crawls")
+
+
+def _window_panel(listed: list[dict[str, Any]], error: str) -> Panel:
+    rates = _each(listed, "rate")
+    x = np.arange(len(rates), dtype=np.int64)
+    lines = []
+    for window in _each(listed, "window"):
+        here = [row for row in listed if row["window"] == window]
+        lines.append(Line(window, x, _column(here, error), _column(here, f"{error}_spread")))
+    ticks = [f"{100 * rate:g}" for rate in rates]
+    return Panel("", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=True)
+
+
+def _stored(listed: list[dict[str, Any]]) -> Bars:
+    return Bars("measures a page", "measures", *_heights(listed, "measures"))
+
+
+def _error_bars(listed: list[dict[str, Any]], error: str) -> Bars:
+    return Bars("", ERRORS[error], *_heights(listed, error))
+
+
+def _heights(listed: list[dict[str, Any]], column: str) -> tuple[list[str], list[tuple[str, list[float]]]]:
+    """The groups (change rates) of a frame of bars, and what each window has in them."""
+    groups = [f"{100 * rate:g} % a crawl" for rate in _each(listed, "rate")]
+    series = [(name, [row[column] for row in listed if row["window"] == name]) for name in _each(listed, "window")]
+    return groups, series
+
+
+def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
+    """The means of an error after whole crawls, a line a way and estimate."""
+    times = [time for time in _each(listed, "crawls") if time in TOLD or time == listed[-1]["crawls"]]
+    typer.echo(f"{title:<58}" + "".join(f"{time:>9g}" for time in times) + " crawls")
+    for way, estimate in dict.fromkeys((row["way"], row["estimate"]) for row in listed):
+        cells = {r["crawls"]: r[error] for r in listed if (r["way"], r["estimate"]) == (way, estimate)}
+        typer.echo(f"  {way + ', ' + estimate:<56}" + "".join(f"{cells[time]:>9.3g}" for time in times))
+
+
+def _tell_windows(listed: list[dict[str, Any]], title: str, column: str) -> None:
+    """The means of a column, a line a window, by change rate."""
+    rates = _each(listed, "rate")
+    typer.echo(f"{title:<40}" + "".join(f"{100 * rate:>9g}" for rate in rates) + " % change in a crawl")
+    for window in _each(listed, "window"):
+        cells = [row[column] for row in listed if row["window"] == window]
+        typer.echo(f"  {window:<38}" + "".join(f"{cell:>9.3g}" for cell in cells))
+
+
+def _each(listed: list[dict[str, Any]], column: str) -> list[Any]:
+    return list(dict.fromkeys(row[column] for row in listed))
+
+
+def _column(listed: list[dict[str, Any]], name: str) -> Any:
+    return np.array([row[name] for row in listed], np.float64)
+
+
+def _show(pictures: list[Path], stem: Path) -> None:
+    data = sorted(path.name for path in stem.parent.glob(f"{stem.name}[.-]*") if path not in pictures)
+    typer.echo(f"wrote {', '.join(str(path) for path in pictures)}; the data: {', '.join(data)}")

@@ -1,0 +1,122 @@
+"""How far an estimate of importance is off (Abiteboul et al., section 4)."""
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+TOP: Final = 10  # per cent of pages that count as important: the most important ones by the truth
+DIGITS: Final = 9  # of the truth that count when pages are ordered: what differs by rounding is a tie
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The errors of an estimate X against the truth x, over pages; 100 * |X - x| / x is a page's error, in per cent.
+
+    Attributes:
+        mean: over all pages (Figure 2).
+        median: of all pages; a few that lost nearly all they had can rule the mean, not this.
+        top: the mean over the top ten per cent (Figure 3).
+        deviation: the standard deviation of the pages' errors (its square is the paper's variance).
+        outliers: the share of pages whose error is more than twice the mean one.
+        top_deviation: as `deviation`, over the top ten per cent.
+        top_outliers: as `outliers`, over the top ten per cent and their mean.
+        weighted: the mean weighted with x: 100 * sum |X - x| / sum x.
+        relative: the mean after both are divided by their sums: the error of relative importance.
+        disordered: the share of pairs of pages of unequal x that X puts in the wrong order; a tie counts half; in per
+            cent, 50 is chance.
+        missed: the share of the top ten per cent by x that are not in the top ten per cent by X, in per cent.
+    """
+
+    mean: float
+    median: float
+    top: float
+    deviation: float
+    outliers: float
+    top_deviation: float
+    top_outliers: float
+    weighted: float
+    relative: float
+    disordered: float
+    missed: float
+
+    def columns(self) -> dict[str, float]:
+        """The errors by name."""
+        return asdict(self)
+
+
+def errors(estimate: Floats, truth: Floats) -> Errors:
+    """All errors of `estimate` against `truth`, shape (n,), all of the truth above 0."""
+    off = percent(estimate, truth)
+    best = top(truth)
+    mean, high = float(off.mean()), float(off[best].mean())
+    total = float(estimate.sum())
+    return Errors(
+        mean=mean,
+        median=float(np.median(off)),
+        top=high,
+        deviation=float(off.std()),
+        outliers=float((off > 2 * mean).mean()),
+        top_deviation=float(off[best].std()),
+        top_outliers=float((off[best] > 2 * high).mean()),
+        weighted=100 * float(np.abs(estimate - truth).sum() / truth.sum()),
+        relative=float(percent(estimate / total, truth / truth.sum()).mean()) if total > 0 else 100.0,
+        disordered=100 * disordered(estimate, truth),
+        missed=100 * (1 - float(np.isin(best, top(estimate)).mean())),
+    )
+
+
+def percent(estimate: Floats, truth: Floats) -> Floats:
+    """The error of each page, 100 * |X - x| / x, shape (n,)."""
+    return np.asarray(100 * np.abs(estimate - truth) / truth)
+
+
+def top(values: Floats) -> NDArray[np.int64]:
+    """The rows of the top ten per cent by value, at least one; ties go to the lower row."""
+    count = max(1, len(values) * TOP // 100)
+    return np.asarray(np.argsort(-values, kind="stable")[:count], np.int64)
+
+
+def disordered(estimate: Floats, truth: Floats) -> float:
+    """The share of pairs of unequal truth that the estimate puts in the wrong order, a tie as half; 0 without pairs.
+
+    O(n log n): (1 - Somers' D of the estimate given the truth) / 2.
+    """
+    x, y = _ranks(_rounded(truth)), _ranks(estimate)
+    order = np.lexsort((y, x))
+    wrong = _inversions(y[order])
+    pairs = _pairs(np.full(1, len(x))) - _pairs(np.bincount(x))
+    both = np.bincount(np.unique(x * len(x) + y, return_inverse=True)[1])
+    ties = _pairs(np.bincount(y)) - _pairs(both)
+    return (wrong + ties / 2) / pairs if pairs else 0.0
+
+
+def _rounded(values: Floats) -> Floats:
+    powers = 10.0 ** (DIGITS - 1 - np.floor(np.log10(values)))
+    return np.asarray(np.rint(values * powers) / powers)
+
+
+def _ranks(values: Floats) -> NDArray[np.int64]:
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def _pairs(counts: NDArray[np.int64]) -> int:
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _inversions(ranks: NDArray[np.int64]) -> int:
+    """How many pairs i < j have ranks[i] > ranks[j]: a radix sort, in which each bit tells its share of them."""
+    found = 0
+    values = ranks
+    for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):
+        # pairs that agree above `bit` lie in one group; among them those with (1, 0) at `bit`, in this order, count
+        high = values >> (bit + 1)
+        order = np.argsort(high, kind="stable")
+        group, ones = high[order], (values[order] >> bit) & 1
+        before = np.cumsum(ones) - ones
+        first = np.searchsorted(group, group)
+        found += int((before - before[first])[ones == 0].sum())
+    return found

@@ -1,0 +1,361 @@
+"""Discovery and tracking in the laboratory: measures against dumb counts from the picks, samplers against their law."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import permutations
+
+import networkx as nx
+import numpy as np
+import pytest
+from pyarrow import csv, parquet
+from scipy import stats
+from typer.testing import CliRunner
+
+from socialcrawl.apps.kumar import DYNAMIC, STATIC, kumar_app
+from socialcrawl.apps.kumar_runs import FIGURES, SHOWN, TITLES
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.lab.kumar import dynamic, static
+from socialcrawl.lab.kumar.generated import Shape, generate
+from socialcrawl.lab.kumar.pool import Job, crawled
+from socialcrawl.lab.kumar.sampling import Sample
+from socialcrawl.lab.kumar.summary import averaged, over_seeds, pairs, summed_up
+from socialcrawl.lab.kumar.timegraphs import DAY, plain
+from socialcrawl.lab.kumar.watching import Progress
+from socialcrawl.model import Outcome, Pick
+from socialcrawl.track.chance import chance
+from socialcrawl.track.picture import Picture
+from socialcrawl.track.target import Target
+
+SMALL = Shape(300, 3000, days=3.0, seed=2)
+SETTING = dynamic.Setting(window=DAY, every=600.0, k=20, points=12)
+TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return generate(SMALL)
+
+
+# --- samplers
+
+
+def test_a_sampler_draws_without_replacement_in_proportion_to_weights():
+    weights = np.array([1.0, 0.0, 3.0, 6.0])
+    picture = Picture(Target())
+    counts = dict.fromkeys(permutations((0, 2, 3)), 0)
+    for seed in range(2000):
+        order = []
+        while (node := Sample(weights, seed).pick(picture, float, frozenset(order))) is not None:
+            order.append(node)
+        counts[tuple(order)] += 1
+    expected = [2000 * weights[a] / 10 * weights[b] / (10 - weights[a]) for a, b, _ in counts]
+    assert stats.chisquare(list(counts.values()), expected).pvalue > 1e-3
+
+
+def test_a_sampler_passes_over_who_was_crawled():
+    picture, sample = Picture(Target()), Sample(np.ones(5), seed=1)
+    first = sample.pick(picture, float, frozenset())
+    second = sample.pick(picture, float, frozenset([first]))
+    assert sample.pick(picture, float, frozenset()) == first  # choosing changes nothing
+    assert second not in (first, None)
+
+
+# --- what is looked at
+
+
+def watched(graph, recorded):
+    """Progress that also keeps every (node, targets) it is told of, in order."""
+
+    class Recording(Progress):
+        def finish(self, batch, outcomes):
+            recorded.extend(
+                (pick.node, outcome.targets.tolist()) for pick, outcome in zip(batch, outcomes, strict=True)
+            )
+            super().finish(batch, outcomes)
+
+    return Recording
+
+
+@pytest.mark.parametrize(("expansion", "recrawl"), [("gai", "or"), ("ai", "yru"), ("sample-u", "ldu"), ("gai", "ydu")])
+def test_the_measures_of_a_crawl_are_those_counted_from_its_visits(graph, monkeypatch, expansion, recrawl):
+    visits = []
+    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    there = dynamic.world("small", graph, SETTING)
+    table = dynamic.tracked(there, expansion, recrawl, 7, dynamic.source_of(there, 7))
+    links = list(zip(graph.sources().tolist(), graph.targets.tolist(), graph.times.tolist(), strict=True))
+    assert table["fetches"][-1] == len(visits) == int((graph.end - graph.begin) / 600) + 1
+    for row, fetches in enumerate(there.looks):
+        now = graph.begin + (fetches - 1) * 600.0
+        heads = [v for _, v, t in links if now - DAY <= t <= now]
+        best = set(sorted(set(heads), key=lambda node: (-heads.count(node), node))[:20])
+        crawled_, found = {node for node, _ in visits[:fetches]}, {v for _, vs in visits[:fetches] for v in vs}
+        known = crawled_ | found
+        assert table["crawl"][row] == pytest.approx(len(crawled_ & best) / len(best))
+        assert table["discovery"][row] == pytest.approx(len(known & best) / len(best))
+        assert table["lift"][row] == pytest.approx(len(crawled_ & best) / len(crawled_) / (len(best) / 300))
+        assert table["lift_known"][row] == pytest.approx(len(known & best) / len(known) / (len(best) / 300))
+        assert (table["crawled"][row], table["known"][row]) == (len(crawled_), len(known))
+        assert table["recrawls"][row] == fetches - len(crawled_)
+        assert 0 <= table["steered"][row] <= 1
+
+
+def test_every_visit_sees_the_links_of_the_window_that_came_since_the_one_before(graph, monkeypatch):
+    visits = []
+    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    there = dynamic.world("small", graph, SETTING)
+    dynamic.tracked(there, "ai", "u", 3, dynamic.source_of(there, 3))
+    last = {}
+    for number, (node, seen) in enumerate(visits):
+        now = graph.begin + number * 600.0
+        begin = max(now - DAY, np.nextafter(last.get(node, -1.0), np.inf))
+        assert set(seen) == set(graph.out(node, begin, now).tolist())
+        last[node] = now
+
+
+def drawn(nodes, weights, u):
+    """The node at `u` of the total weight; any of them, each as likely, where all weigh nothing."""
+    if not sum(weights):
+        weights = [1.0] * len(nodes)
+    x = u * sum(weights)
+    for node, weight in zip(nodes, weights, strict=True):
+        if x < weight:
+            return node
+        x -= weight
+    return None
+
+
+def referee(graph, setting, policies, seed, fetches):
+    """The nodes that a crawl visits, found by looking at everything again at each fetch."""
+    expansion, recrawl, source = policies
+    known, last, indegree, outlinks, gains, scores, visited = [source], {}, Counter(), Counter(), {}, {}, []
+    for n in range(fetches):
+        now, u = graph.begin + n * setting.every, chance(seed, "recrawl", n)
+        frontier, crawled_ = [v for v in known if v not in last], [v for v in known if v in last]
+        if n == 0:
+            node = source
+        elif crawled_ and (chance(seed, "mix", n) < setting.p or not frontier):
+            score = {"or": outlinks, "yr": gains, "yru": gains, "ydu": gains, "ldu": scores}.get(recrawl, {})
+            best = max(crawled_, key=lambda v: score.get(v, 0.0))
+            if recrawl == "u" or (recrawl in ("yru", "ydu", "ldu") and chance(seed, "coin", n) >= 0.5):
+                node = drawn(crawled_, [1.0] * len(crawled_), u)
+            elif recrawl in ("ydu", "ldu") and score.get(best, 0.0) > 0:
+                node = best
+            else:
+                weights = [0.0] * len(crawled_) if recrawl in ("ydu", "ldu") else [score.get(v, 0.0) for v in crawled_]
+                node = drawn(crawled_, weights, u)
+        elif expansion == "gai":
+            node = max(frontier, key=lambda v: indegree[v])
+        else:
+            node = drawn(frontier, [indegree[v] for v in frontier], chance(seed, "expand", n))
+        before = last.get(node, -np.inf)
+        begin, end = graph.indptr[node], graph.indptr[node + 1]
+        links = zip(graph.targets[begin:end].tolist(), graph.times[begin:end].tolist(), strict=True)
+        new = [v for v, t in links if before < t <= now and now - setting.window <= t]
+        if node in last:
+            gains[node], scores[node] = len(new) / (now - before), sum(indegree[v] for v in new)
+        last[node] = now
+        outlinks[node] += len(new)
+        known = list(dict.fromkeys([*known, *new]))
+        indegree.update(new)
+        visited.append(node)
+    return visited
+
+
+@pytest.mark.parametrize("expansion", ["ai", "gai"])
+@pytest.mark.parametrize("recrawl", dynamic.RECRAWLS)
+def test_a_crawl_visits_whom_the_words_of_the_paper_say(graph, monkeypatch, expansion, recrawl):
+    visits = []
+    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    setting = replace(SETTING, every=900.0)
+    there = dynamic.world("small", graph, setting)
+    source = dynamic.source_of(there, 4)
+    dynamic.tracked(there, expansion, recrawl, 4, source)
+    expected = referee(graph, setting, (expansion, recrawl, source), 4, len(visits))
+    assert [node for node, _ in visits] == expected
+    assert 50 < len(set(expected)) < len(expected) > 250
+
+
+def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph, monkeypatch):
+    visits = []
+    monkeypatch.setattr(static, "Progress", watched(graph, visits))
+    there = static.fixed("small", plain(graph), 30, 150)
+    table = static.discovered(there, "gai", 1, 5)
+    out = [there.graph.out(u)[0].tolist() for u in range(300)]
+    crawled_, count = [5], {}
+    while len(crawled_) < 150:
+        for v in out[crawled_[-1]]:
+            count[v] = count.get(v, 0) + 1  # in order of discovery
+        left = [v for v in count if v not in crawled_]
+        if not left:
+            break
+        crawled_.append(max(left, key=lambda v: count[v]))  # max: the first of equals
+    assert [node for node, _ in visits] == crawled_
+    degree = Counter(v for u in range(300) for v in out[u])
+    best = set(sorted(range(300), key=lambda v: (-degree[v], v))[:30])
+    for row, step in enumerate(there.looks):
+        inside = crawled_[:step]
+        apparent = Counter(v for u in inside for v in out[u])
+        ranked = set(sorted(inside, key=lambda v: (-apparent[v], v))[:30])
+        assert table["crawl"][row] == pytest.approx(len(best & set(inside)) / 30)
+        assert table["rank"][row] == pytest.approx(len(best & ranked) / 30)
+
+
+@pytest.mark.parametrize("expansion", static.EXPANSIONS)
+def test_discovery_asks_nobody_twice_and_finds_all_in_the_end(graph, expansion):
+    there = static.fixed("small", plain(graph), 10, 10_000)
+    table = static.discovered(there, expansion, 1, static.sources(there, [1])[1])
+    assert table["crawled"][-1] <= 300
+    assert (np.diff(table["crawl"]) >= 0).all()
+    assert table["crawl"][-1] == 1.0
+    if expansion == "sample-u":  # everybody: apparent in-degrees are the true ones
+        assert table["crawled"][-1] == 300
+        assert table["rank"][-1] == 1.0
+
+
+def test_without_targets_there_is_no_measure():
+    found = dynamic.measured(Progress(4), np.empty(0, np.int64))
+    assert all(np.isnan(found[name]) for name in dynamic.COLUMNS)
+
+
+def test_progress_counts_a_pair_once_and_a_return_as_a_recrawl():
+    progress = Progress(4)
+    for n, (score, targets) in enumerate([(1.0, [1, 2]), (0.0, [2, 3]), (0.5, [3])]):
+        outcome = Outcome(n, 0, 0.0, targets=np.array(targets), alpha=np.ones(len(targets)))
+        progress.finish((Pick(n, 0, "recrawl", score),), [outcome])
+    assert (progress.fetches, progress.recrawls, progress.steered, progress.asked) == (3, 2, 1, [0])
+    assert progress.indegree.tolist() == [0, 1, 1, 0]
+    assert progress.known.all()
+
+
+# --- sources, settings
+
+
+def test_the_source_is_in_the_largest_component_of_the_first_window_and_the_same_for_all_policies(graph):
+    there = dynamic.world("small", graph, SETTING)
+    kept = graph.times <= graph.begin + DAY
+    links = nx.DiGraph(list(zip(graph.sources()[kept].tolist(), graph.targets[kept].tolist(), strict=True)))
+    largest = max(nx.strongly_connected_components(links), key=len)
+    drawn = {dynamic.source_of(there, seed) for seed in range(20)}
+    assert drawn <= largest
+    assert len(drawn) > 3
+    given = {job.given[-1] for job in dynamic.jobs(there, dynamic.EXPANSIONS, dynamic.RECRAWLS, [5])}
+    assert len(given) == 1
+
+
+@pytest.mark.parametrize("any_source", [False, True])
+def test_the_source_is_drawn_by_what_it_writes_unless_anybody_will_do(graph, any_source):
+    there = dynamic.world("small", graph, replace(SETTING, any_source=any_source))
+    kept = graph.times <= graph.begin + DAY
+    links = nx.DiGraph(list(zip(graph.sources()[kept].tolist(), graph.targets[kept].tolist(), strict=True)))
+    inside = sorted(max(nx.strongly_connected_components(links), key=len))
+    written = np.array([len(graph.out(node, graph.begin, graph.begin + DAY)) for node in inside])
+    chances = np.ones(len(inside)) / len(inside) if any_source else written / written.sum()
+    expected = chances @ written
+    error = np.sqrt(chances @ (written - expected) ** 2 / 100)
+    found = np.mean([written[inside.index(dynamic.source_of(there, seed))] for seed in range(100)])
+    assert abs(found - expected) < 3 * error
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"p": 1.2}, {"window": 0.0}, {"every": -1.0}, {"k": 0}, {"begin": -1.0}, {"length": 0.0}]
+)
+def test_a_setting_out_of_range_is_refused(wrong):
+    with pytest.raises(SettingsError):
+        dynamic.Setting(**wrong)
+
+
+def test_a_crawl_cannot_begin_after_the_last_link(graph):
+    with pytest.raises(SettingsError, match="begin earlier"):
+        dynamic.world("small", graph, dynamic.Setting(begin=9 * DAY))
+
+
+# --- files
+
+
+def test_a_crawl_that_was_kept_is_not_made_again(tmp_path):
+    calls = []
+
+    def crawl(number):
+        calls.append(number)
+        return {"number": np.array([number]), "name": np.array(["x"])}
+
+    jobs = [Job(["test", number], crawl, (number,)) for number in (1, 2, 1)]
+    seen = []
+    tables = crawled(jobs, tmp_path, 1, lambda done, total: seen.append((done, total)))
+    assert [table["number"].tolist() for table in tables] == [[1], [2], [1]]
+    assert seen == [(0, 2), (1, 2), (2, 2)]
+    assert crawled(jobs[:2], tmp_path)[1]["name"].tolist() == ["x"]
+    assert calls == [1, 2]
+
+
+def test_what_cannot_be_kept_is_said(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(SocialcrawlError, match="cannot be written"):
+        crawled([Job(["test"], lambda: {"x": np.array([1])}, ())], tmp_path / "taken")
+
+
+def test_means_over_seeds_have_the_usual_errors():
+    rows = {
+        "graph": np.array(["g"] * 6),
+        "seed": np.array([1, 1, 2, 2, 3, 3]),
+        "day": np.array([0.0, 1.0] * 3),
+        "crawl": np.array([0.1, 0.2, 0.3, 0.4, np.nan, 0.9]),
+    }
+    points, means, errors = over_seeds(rows, "day", "crawl")
+    assert points.tolist() == [0.0, 1.0]
+    assert means == pytest.approx([0.2, 0.5])
+    assert errors == pytest.approx([stats.sem([0.1, 0.3]), stats.sem([0.2, 0.4, 0.9])])
+    assert averaged(rows, "crawl") == pytest.approx((np.mean([0.15, 0.35, 0.9]), stats.sem([0.15, 0.35, 0.9])))
+    summary = summed_up(rows, ("graph",), "day", ("crawl",))
+    assert summary["crawl"] == pytest.approx([0.2, 0.5, np.mean([0.15, 0.35, 0.9])])
+    assert summary["day"].tolist()[:-1] == [0.0, 1.0]
+    assert np.isnan(summary["day"][-1])
+
+
+def test_every_command_has_its_figure():
+    assert set(FIGURES) == set(TITLES) == {*STATIC, *DYNAMIC}
+    shown = {column for columns in FIGURES.values() for column in columns}
+    assert shown == {*static.COLUMNS, *dynamic.COLUMNS} == set(SHOWN)
+
+
+def test_differences_of_policies_are_taken_seed_by_seed():
+    one, other = np.array([0.1, 0.3, 0.8]), np.array([0.0, 0.25, 0.65])
+    rows = {
+        "graph": np.array(["g"] * 12),
+        "expansion": np.array(["gai"] * 6 + ["ai"] * 6),
+        "seed": np.repeat([1, 2, 3, 1, 2, 3], 2),
+        "day": np.array([0.0, 1.0] * 6),
+        "crawl": np.repeat(np.concatenate([one, other]), 2) + np.array([-0.01, 0.01] * 6),
+    }
+    found = pairs(rows, ("expansion",), ("crawl",))
+    assert list(zip(found["variant"], found["other"], strict=True)) == [("gai", "ai"), ("ai", "gai")]
+    assert found["crawl"] == pytest.approx([(one - other).mean(), (other - one).mean()])
+    assert found["crawl_error"] == pytest.approx([stats.sem(one - other)] * 2)
+
+
+SHORT = {
+    "fig1b": ["--expansion", "gai", "--expansion", "sample-i", "--steps", "100"],
+    "fig2a": ["--expansion", "gai", "--recrawl", "or", "--recrawl", "u", "--span", "2", "--every", "900"],
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_command_leaves_figure_and_data_and_says_what_it_found(tmp_path, name):
+    more = [*TINY, *SHORT[name], "--k", "20", "--out", str(tmp_path)]
+    done = CliRunner().invoke(kumar_app, [name, *more], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "gai" in done.stdout
+    assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / f"{name}.svg").exists()
+    curves = parquet.read_table(tmp_path / f"{name}.parquet").to_pydict()
+    assert set(curves["seed"]) == {1, 2}
+    means = csv.read_csv(tmp_path / f"{name}.csv").to_pydict()
+    assert len(means["graph"]) == 2 * 9  # two policies, at eight points and on average
+    assert all(0 <= value <= 1 for value in means["crawl"])
+    differences = csv.read_csv(tmp_path / f"{name}-pairs.csv").to_pydict()
+    assert differences["crawl"][0] == pytest.approx(-differences["crawl"][1])
+
+
+def test_a_policy_that_does_not_exist_is_refused_with_those_that_do(tmp_path):
+    with pytest.raises(SettingsError, match="Known are: u, or"):
+        CliRunner().invoke(kumar_app, ["fig2a", "--recrawl", "best", "--out", str(tmp_path)], catch_exceptions=False)
