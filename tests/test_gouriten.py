@@ -15,16 +15,17 @@ from typer.testing import CliRunner
 from socialcrawl.apps.gouriten import CRAWLS, TABLES, gouriten_app
 from socialcrawl.collect.estimators import named
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.gouriten import features, measures, precision
+from socialcrawl.lab import measures
+from socialcrawl.lab.gouriten import features, precision
 from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan, reach
 from socialcrawl.lab.gouriten.curves import Curves, pairs, shortfalls, summed_up
 from socialcrawl.lab.gouriten.experiments import EXPERIMENTS, Draw, Experiment, chosen, setup
 from socialcrawl.lab.gouriten.scorings import SCORINGS, last_of, scorings
-from socialcrawl.lab.gouriten.tables import joined
 from socialcrawl.lab.gouriten.worlds import Wanted, World, rescored, worlds
 from socialcrawl.lab.graphs import from_posts, read, write
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.tables import joined
 from socialcrawl.lab.twitterlike import twitter_like
 from socialcrawl.relevance import Topic
 from socialcrawl.sources.known import KnownGraph

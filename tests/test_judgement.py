@@ -86,7 +86,7 @@ def test_the_best_is_first_and_whoever_says_no_number_is_not_judged_by_it():
 
 
 def picked(n, score=1.0, act="expand", **shadows):
-    return Pick(n, Node(n), act, score, (1.0,) * 8 if act == "expand" else (), tuple(shadows.items()))
+    return Pick(n, Node(n), act, score, (1.0,) * 8 if act == "expand" else (), shadows=tuple(shadows.items()))
 
 
 def found_by(store):

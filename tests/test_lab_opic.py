@@ -15,7 +15,6 @@ from socialcrawl.apps.opic import MOVING, STILL, opic_app
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import THRESHOLD
 from socialcrawl.importance.windows import Interpolation
-from socialcrawl.lab.gouriten.tables import rows
 from socialcrawl.lab.opic import errors, moving, static, summaries
 from socialcrawl.lab.opic.changes import Changes
 from socialcrawl.lab.opic.moving import Moving, adaptation
@@ -23,6 +22,7 @@ from socialcrawl.lab.opic.static import Crawling, Still, convergence, payments
 from socialcrawl.lab.opic.truth import truth
 from socialcrawl.lab.opic.webs import LAWS, Law, Web, generated, indegrees
 from socialcrawl.lab.opic.windows import Watching, window
+from socialcrawl.lab.tables import rows
 
 SIZE = 60
 FEW = st.lists(st.integers(1, 6), min_size=2, max_size=30)

@@ -196,8 +196,8 @@ TRACKED_ACCOUNT = (
         "gone": "why it is not visited any more, as in outcome.missing; NULL: it is",
         "node": "account.node",
     },
-    """select c.name, coalesce(a.username, a.platform_id), s.importance, s.indegree, s.relevance, s.occurrences, s.visits,
-  s.visited_at, s.outlinks, s.yield, s.link_score, s.gone, s.node
+    """select c.name, coalesce(a.username, a.platform_id), s.importance, s.indegree, s.relevance, s.occurrences,
+  s.visits, s.visited_at, s.outlinks, s.yield, s.link_score, s.gone, s.node
 from standing s
 join campaign c on c.id = s.campaign
 join account a on a.node = s.node""",

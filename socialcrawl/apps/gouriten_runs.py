@@ -17,11 +17,11 @@ from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan
 from socialcrawl.lab.gouriten.curves import Curves, pairs, shortfalls, summed_up
 from socialcrawl.lab.gouriten.experiments import ESTIMATORS, EXPERIMENTS, Draw, Experiment, chosen
 from socialcrawl.lab.gouriten.features import correlations, fits, statistics
-from socialcrawl.lab.gouriten.measures import mean
 from socialcrawl.lab.gouriten.precision import precision
 from socialcrawl.lab.gouriten.scorings import last_of, scorings
-from socialcrawl.lab.gouriten.tables import joined, rows, write_csv, write_parquet
 from socialcrawl.lab.gouriten.worlds import MENTIONS, PAGES, Wanted, World, worlds
+from socialcrawl.lab.measures import mean
+from socialcrawl.lab.tables import joined, rows, write_csv, write_parquet
 
 DRAWN = 16  # curves a figure can bear; of more, those of UNDRAWN are left out (they are in the data)
 UNDRAWN = tuple(name for name in ESTIMATORS if name.endswith("-avg") or name in ("opic-e", "opic-n"))

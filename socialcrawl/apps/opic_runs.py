@@ -9,11 +9,11 @@ import numpy as np
 import typer
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
-from socialcrawl.lab.gouriten.tables import rows, write_csv
 from socialcrawl.lab.opic.moving import RATES, Moving, adaptation
 from socialcrawl.lab.opic.static import PARTS, Still, convergence, payments
 from socialcrawl.lab.opic.summaries import of_ways, of_windows
 from socialcrawl.lab.opic.windows import FIG4, FIG6
+from socialcrawl.lab.tables import rows, write_csv
 
 DRAWN: Final = ("paid and held", "iterate")  # estimates in the figures; the others are in the data
 TOLD: Final = (1.0, 2.0, 5.0, 10.0)  # crawls, and the last one

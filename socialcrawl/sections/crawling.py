@@ -130,7 +130,9 @@ class BudgetSection(Section):
     """What it may spend at most; reaching one pauses the campaign."""
 
     max_requests: Positive | None = Field(default=None, description="requests sent, whatever they bring")
-    max_nodes: Positive | None = Field(default=None, description="accounts asked, seeds included; visits, where it tracks")
+    max_nodes: Positive | None = Field(
+        default=None, description="accounts asked, seeds included; visits, where it tracks"
+    )
     max_posts: Positive | None = Field(default=None, description="posts read")
     max_money: Annotated[float, Field(gt=0, le=1e9)] | None = Field(default=None, description="dollars")
     max_time: Span | None = Field(default=None, description="since its first request: 12h, 7d")

@@ -6,6 +6,6 @@ crawls        replays of an experiment, as curves over sets of seeds            
 scorings      the same under other functions of the counts                                 scorings.py
 precision     how good each estimator's first choice is along another's crawl (figure 3)   precision.py
 features      correlations and fits of nodes' values with their links (tables 1 to 3)      features.py
-measures      the arithmetic: shares, errors of means, rolling means, fits                 measures.py
-tables        rows as Parquet and CSV                                                      tables.py
+
+The arithmetic (shares, errors of means, fits) and the tables are the laboratory's: lab/measures.py, lab/tables.py.
 """

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.gouriten.experiments import Draw, Experiment, setup
-from socialcrawl.lab.gouriten.measures import Floats, points, share
-from socialcrawl.lab.gouriten.tables import Table, joined
 from socialcrawl.lab.gouriten.worlds import World
 from socialcrawl.lab.grid import Job, replay_all, results, seed_sets
+from socialcrawl.lab.measures import Floats, points, share
 from socialcrawl.lab.simulation import scored
+from socialcrawl.lab.tables import Table, joined
 from socialcrawl.sources.known import KnownGraph
 
 GIVEN_AWAY = 10  # seeds are at most one in so many of the nodes they are drawn from, unless their number is insisted on

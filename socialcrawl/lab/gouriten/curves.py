@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.gouriten.measures import Floats, Mean, mean, rounds
-from socialcrawl.lab.gouriten.tables import Table, table
+from socialcrawl.lab.measures import Floats, Mean, mean, rounds
+from socialcrawl.lab.tables import Table, table
 
 
 class Curves:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.gouriten.measures import Floats, pearson, r_squared
-from socialcrawl.lab.gouriten.tables import Table, joined, table
 from socialcrawl.lab.gouriten.worlds import World
+from socialcrawl.lab.measures import Floats, pearson, r_squared
+from socialcrawl.lab.tables import Table, joined, table
 from socialcrawl.sources.known import KnownGraph
 
 OF, H = ("n", "e", "ne"), ("sum", "max")

@@ -14,9 +14,9 @@ from socialcrawl.graph import Graph
 from socialcrawl.lab.doors import parts
 from socialcrawl.lab.gouriten.crawls import Plan, Work, rows
 from socialcrawl.lab.gouriten.experiments import Experiment, setup
-from socialcrawl.lab.gouriten.measures import Floats, points, rolling
-from socialcrawl.lab.gouriten.tables import Table, joined
+from socialcrawl.lab.measures import Floats, points, rolling
 from socialcrawl.lab.simulation import Setup, estimator, simulate
+from socialcrawl.lab.tables import Table, joined
 from socialcrawl.model import Node
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls
 from socialcrawl.lab.gouriten.experiments import Experiment
-from socialcrawl.lab.gouriten.measures import Floats, mean, share
-from socialcrawl.lab.gouriten.tables import Table, joined, table
 from socialcrawl.lab.gouriten.worlds import World, rescored
 from socialcrawl.lab.graphs import write
+from socialcrawl.lab.measures import Floats, mean, share
+from socialcrawl.lab.tables import Table, joined, table
 
 F = "f"
 SCORINGS: Mapping[str, Callable[[NDArray[np.int64]], Floats]] = {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SocialcrawlError
-from socialcrawl.lab.gouriten.tables import Table, write_parquet
+from socialcrawl.lab.tables import Table, write_parquet
 
 VERSION = 1  # of the crawls: what was kept under another one is crawled anew
 

@@ -18,13 +18,13 @@ from socialcrawl.draws import generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.garbage import uncollected
 from socialcrawl.lab.doors import parts
-from socialcrawl.lab.gouriten.tables import Table, table
 from socialcrawl.lab.kumar.components import largest_component
 from socialcrawl.lab.kumar.pool import Job, fingerprint
 from socialcrawl.lab.kumar.sampling import choice
 from socialcrawl.lab.kumar.targets import top
 from socialcrawl.lab.kumar.timegraphs import Floats, Ints
 from socialcrawl.lab.kumar.watching import Progress
+from socialcrawl.lab.tables import Table, table
 from socialcrawl.model import Node
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.gouriten.measures import Floats, Mean, mean
-from socialcrawl.lab.gouriten.tables import Table, table
+from socialcrawl.lab.measures import Floats, Mean, mean
+from socialcrawl.lab.tables import Table, table
 
 SPARSE = 8  # points of a curve that a table for reading has
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.gouriten.tables import Table, joined, table
 from socialcrawl.lab.opic.changes import Changes
 from socialcrawl.lab.opic.errors import errors
 from socialcrawl.lab.opic.static import SELECTIONS, Crawling, checked
 from socialcrawl.lab.opic.truth import truth
 from socialcrawl.lab.opic.webs import generated, law
 from socialcrawl.lab.opic.windows import BEGINNINGS, FIG4, NONE, Watching, window
+from socialcrawl.lab.tables import Table, joined, table
 
 RATES: Final = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 STEPS: Final = 100  # of a crawl, between which the web changes

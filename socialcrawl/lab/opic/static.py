@@ -13,10 +13,10 @@ import numpy as np
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.selection import selection
-from socialcrawl.lab.gouriten.tables import Table, joined, table
 from socialcrawl.lab.opic.errors import errors
 from socialcrawl.lab.opic.truth import offline, truth
 from socialcrawl.lab.opic.webs import Web, generated, law
+from socialcrawl.lab.tables import Table, joined, table
 
 SELECTIONS: Final = ("random", "cycle", "greedy")
 OFFLINE: Final = {"off-line": False, "off-line convergent": True}

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from socialcrawl.lab.gouriten.tables import Table, rows, table
 from socialcrawl.lab.opic.errors import Errors
+from socialcrawl.lab.tables import Table, rows, table
 
 NAMES: Final = tuple(field.name for field in fields(Errors))
 LAST: Final = 3  # crawls that are averaged in the figures: poor pages are crawled in waves, an end alone is chance
