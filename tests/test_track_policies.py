@@ -59,6 +59,7 @@ def expected(name):
         "yru": lambda: half(proportional(crawled["yield"]), u),
         "ldu": lambda: half(most["link_score"], u),
         "ydu": lambda: half(most["yield"], u),
+        "oru": lambda: half(proportional(crawled["outlinks"]), u),
     }[name]()
 
 
@@ -76,8 +77,8 @@ def test_the_picture_that_policies_are_tried_on_has_something_to_choose_from():
     assert 0.0 in crawled["yield"].values()
 
 
-@pytest.mark.parametrize("name", ["ai", "gai", "u", "or", "yr", "yru", "ldu", "ydu"])
-def test_a_policy_draws_with_the_probabilities_of_the_paper(name):
+@pytest.mark.parametrize("name", ["ai", "gai", "u", "or", "yr", "yru", "ldu", "ydu", "oru"])
+def test_a_policy_draws_with_the_probabilities_of_its_definition(name):
     choice = Choice(name, "u", 0.0, 5) if name in NAMES["expansion"] else Choice("ai", name, 1.0, 5)
     counts, exact = Counter(node for _, node, _ in chosen(choice)), expected(name)
     assert set(counts) <= set(exact)

@@ -38,7 +38,10 @@ Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there ar
 Expansion = Annotated[
     list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u, sample-i, sample-io.")
 ]
-Recrawl = Annotated[list[str] | None, typer.Option(help="Compare these only: u, or, yr, yru, ldu, ydu.")]
+Recrawl = Annotated[
+    list[str] | None,
+    typer.Option(help="Compare these only: u, or, yr, yru, ldu, ydu; or oru, which the paper has not."),
+]
 Steps = Annotated[int, typer.Option(min=1, help="Nodes to crawl, at most as many as there are.")]
 K = Annotated[int, typer.Option("--k", min=1, help="How many nodes of highest in-degree are the targets.")]
 Window = Annotated[float, typer.Option(help="w: days after which a link expires.")]

@@ -126,7 +126,7 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
         SettingsError: an option or file cannot be used.
     """
     expansions = _known("expansion", asked.expansions, dynamic.EXPANSIONS)
-    recrawls = _known("recrawl policy", asked.recrawls, dynamic.RECRAWLS)
+    recrawls = _known("recrawl policy", asked.recrawls, dynamic.RECRAWLS, dynamic.MORE)
     parts = []
     for title, graph in wanted.timed():
         there = dynamic.world(title, graph, setting)
@@ -139,9 +139,9 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
     _write(out / name, joined(parts), ("expansion", "recrawl"), "day", (*dynamic.COLUMNS, *dynamic.SIZES))
 
 
-def _known(what: str, asked: Sequence[str], known: Sequence[str]) -> Sequence[str]:
-    if unknown := [one for one in asked if one not in known]:
-        raise SettingsError(f"there is no {what} {unknown[0]!r} here. Known are: {', '.join(known)}.")
+def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
+    if unknown := [one for one in asked if one not in (*known, *more)]:
+        raise SettingsError(f"there is no {what} {unknown[0]!r} here. Known are: {', '.join((*known, *more))}.")
     return tuple(dict.fromkeys(asked)) or known
 
 

@@ -53,7 +53,7 @@ class TrackSection(Section):
         default=0.0, description="whom cash favours: 1 accounts that were never read, -1 those that were; 0: nobody"
     )
     expansion: str = Field(default="gai", description=f"which unknown account is asked: {', '.join(EXPANSIONS)}")
-    recrawl: str = Field(default="or", description=f"which known account is asked again: {', '.join(RECRAWLS)}")
+    recrawl: str = Field(default="oru", description=f"which known account is asked again: {', '.join(RECRAWLS)}")
     p: Annotated[float, Field(ge=0, le=1)] = Field(default=0.5, description="how often it goes back")
     window: Annotated[str, checking(_window)] = Field(
         default="7d", description='w: posts that are older when an account is read do not count; 12h, 7d; "all": all do'

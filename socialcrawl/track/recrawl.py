@@ -37,7 +37,7 @@ class Best:
 
 
 class Mixed:
-    """A fair coin between a policy and U: YRU, LDU, YDU."""
+    """A fair coin between a policy and U: YRU, LDU, YDU, ORU."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.column = policy, policy.column
@@ -56,8 +56,10 @@ POLICIES: dict[str, Policy] = {
     "yru": Mixed(Drawn("yield")),
     "ldu": Mixed(Best("link_score")),
     "ydu": Mixed(Best("yield")),
+    "oru": Mixed(Drawn("outlinks")),
     "opic": Best("cash"),
 }
-"""Those of the paper, and OPIC's greedy refresh (Abiteboul, Preda, Cobena): the node with the most cash."""
+"""Those of the paper; ORU, a fair coin between OR and U, which does not lock itself in as OR can (docs/kumar.md, 5);
+OPIC's greedy refresh (Abiteboul, Preda, Cobena): the node with the most cash."""
 
 RECRAWLS = tuple(POLICIES)

@@ -34,6 +34,7 @@ from socialcrawl.track.target import Target
 
 EXPANSIONS = ("sample-u", "ai", "gai")
 RECRAWLS = ("u", "or", "yr", "yru", "ldu", "ydu")
+MORE = ("oru",)  # not in the paper: compared where they are named
 COLUMNS = ("crawl", "discovery", "lift", "lift_known")
 SIZES = ("crawled", "known", "steered")
 
