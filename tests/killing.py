@@ -27,6 +27,7 @@ def work(given, room):
     try:
         campaign = build(settings, View())
         reason = run(campaign.parts, size=campaign.together)
+        campaign.keep()
         campaign.close()
     except SocialcrawlError as error:
         sys.stderr.write(f"{error}\n")

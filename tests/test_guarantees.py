@@ -75,11 +75,11 @@ def undisturbed(tmp_path_factory):
     return whole
 
 
-def killed_to_the_end(made, mock, place, draw):
+def killed_to_the_end(made, mock, place, draw, given=settings):
     """Run a campaign again and again, killing it at a random moment, until it is done; the number of kills."""
     kills = 0
     while True:
-        child = made.begin(settings(mock.url, place))
+        child = made.begin(given(mock.url, place))
         time.sleep(draw.uniform(0.0, 0.9))
         os.kill(child, signal.SIGKILL)  # it is not reaped before `end`: the number is still its own
         code = made.end()
@@ -89,13 +89,13 @@ def killed_to_the_end(made, mock, place, draw):
         kills += 1
 
 
-def hold_the_guarantee(kind, kills, undisturbed, folder):
+def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, found=found):
     draw = random.Random(kills)
     killed = 0
     with nursery(folder / "err") as made:
         while killed < kills:
             with a_place(kind) as place, running(posts(), limit=K, window=D) as mock:
-                times = killed_to_the_end(made, mock, place, draw)
+                times = killed_to_the_end(made, mock, place, draw, given)
                 killed += times
                 whole = found(place)
                 for name, rows in undisturbed.items():
