@@ -77,7 +77,8 @@ class Tracked:
 
     Attributes:
         target: what its weights are.
-        now: when the latest visit was, Unix seconds; then: what it is compared with.
+        seen: when somebody looked, Unix seconds; ages are as of then.
+        now: when the latest visit was; then: what it is compared with.
         top: the accounts that count most.
         rose, fell: of those that were among the first then or are now, whose place changed most.
         yields: of first visits and returns.
@@ -88,6 +89,7 @@ class Tracked:
     """
 
     target: str
+    seen: float
     now: float
     then: float
     top: Sequence[Place]
@@ -211,8 +213,14 @@ def standings(crawl: Track) -> list[Standing]:
     ]
 
 
-def tracked(traces: Traces, campaign: str | None = None, top: int = 15) -> Tracked | None:
+def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: float | None = None) -> Tracked | None:
     """What a campaign (the newest, if none is named) knows; None: it tracks nobody.
+
+    Args:
+        traces: the database.
+        campaign: its name.
+        top: how many accounts are listed.
+        seen: the present, Unix seconds; None: the latest visit.
 
     Raises:
         StoreError: there is no such campaign.
@@ -231,7 +239,7 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15) -> Track
     crawl.fold(history[:late])
     before = {node: place for place, (node, _) in enumerate(crawl.standing(), 1)}
     crawl.fold(history[late:])
-    told = _told(crawl, before, _yields(history, traces, whole.name), (then, now), _Names(traces, top))
+    told = _told(crawl, before, _yields(history, traces, whole.name), (then, now, seen or now), _Names(traces, top))
     return replace(told, posts=[outcome.posts for act, outcome in _visits(history) if act in VISITS])
 
 
@@ -256,7 +264,7 @@ class _Names:
 
 
 def _told(
-    crawl: Track, before: Mapping[Node, int], yields: Sequence[Yield], span: tuple[float, float], names: _Names
+    crawl: Track, before: Mapping[Node, int], yields: Sequence[Yield], span: tuple[float, float, float], names: _Names
 ) -> Tracked:
     now = crawl.standing()
     places = {node: place for place, (node, _) in enumerate(now, 1)}
@@ -271,9 +279,11 @@ def _told(
         return _placed(crawl, node, called[node], (weights[node], places[node], before.get(node)))
 
     best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
-    weighted, plain = _ages(crawl, span[1])
+    weighted, plain = _ages(crawl, span[2])
     gone = Counter(why for why in crawl.gone.values() if why != FORGOTTEN)
-    return Tracked(crawl.target.name, span[1], span[0], best, risen, fallen, yields, weighted, plain, dict(gone))
+    return Tracked(
+        crawl.target.name, span[2], span[1], span[0], best, risen, fallen, yields, weighted, plain, dict(gone)
+    )
 
 
 def _steps(before: int, now: int) -> float:

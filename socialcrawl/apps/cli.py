@@ -266,6 +266,7 @@ def report(
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
     from socialcrawl.apps.usage import compare  # noqa: PLC0415
+    from socialcrawl.clock import SystemClock  # noqa: PLC0415
     from socialcrawl.explain import unread  # noqa: PLC0415
     from socialcrawl.loopback import is_loopback  # noqa: PLC0415
     from socialcrawl.plan import plan  # noqa: PLC0415
@@ -286,7 +287,7 @@ def report(
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
         missing = unread(Traces(connection), found.name)
-        known = tracked(Traces(connection), found.name, top)
+        known = tracked(Traces(connection), found.name, top, SystemClock().now())
     show(
         console,
         found,

@@ -78,7 +78,7 @@ def _places(title: str, places: Sequence[Place], found: Tracked, past: str) -> T
     for place in places:
         weight = f"{place.weight:.2%}" if found.target == "importance" else f"{place.weight:,.6g}"
         before = "new" if place.before is None else f"{place.before:,}"
-        read = "never" if place.visited_at is None else f"{span(found.now - place.visited_at)} ago"
+        read = "never" if place.visited_at is None else f"{span(max(0.0, found.seen - place.visited_at))} ago"
         table.add_row(f"{place.place:,}", Text(place.account), weight, before, f"{place.visits:,}", read)
     if not places:
         table.add_row("", "none yet", "", "", "", "")
