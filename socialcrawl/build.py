@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
@@ -15,7 +16,7 @@ from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import host
 from socialcrawl.limits.retry import Backoff
 from socialcrawl.limits.shared import Membership, Shared
-from socialcrawl.model import Node
+from socialcrawl.model import Node, Stop, Wait
 from socialcrawl.pace import Pace
 from socialcrawl.plan import THREADS, Plan, aim, chosen, looking_on, plan, returning, steered
 from socialcrawl.platforms.platform import Keys, Wired
@@ -23,6 +24,7 @@ from socialcrawl.protocols import Source, Watcher
 from socialcrawl.run import Parts
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Excluding
+from socialcrawl.standings import Keeping
 from socialcrawl.store.campaigns import Change, Line, campaign, line
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.sparing import Sparing
@@ -32,7 +34,6 @@ from socialcrawl.store.sql import SqlStore
 from socialcrawl.tokens import TokenLeases, state_folder
 from socialcrawl.track.crawl import Track
 from socialcrawl.track.picture import COLUMNS as SEEN
-from socialcrawl.tracked import standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,6 @@ class Campaign:
     together: Callable[[], int]
     wire: Wired
     member: Membership | None = None
-    kept: list[int] = field(default_factory=lambda: [-1])  # the picks that were known when `keep` last wrote
 
     @property
     def failing(self) -> bool:
@@ -85,11 +85,10 @@ class Campaign:
         if self.member is not None:
             self.member.idle()
 
-    def keep(self) -> None:
-        """Write what it knows of accounts, where it tracks them and anything happened since that was written."""
-        if isinstance(self.crawl, Track) and self.crawl.picks != self.kept[0]:
-            self.store.stand(standings(self.crawl), whole=True)
-            self.kept[0] = self.crawl.picks
+    def keep(self, reason: Wait | Stop) -> None:
+        """Write what it knows of accounts, where it tracks them, after a run that returned for `reason`."""
+        if isinstance(self.parts.watcher, Keeping):
+            self.parts.watcher.after(reason)
 
     def close(self) -> None:
         """Let go of the database and the tokens; requests that were abandoned in flight are not waited for."""
@@ -148,6 +147,8 @@ def build(
     most, together = settings.budget.max_nodes, settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
+    if isinstance(crawl, Track):
+        watcher = Keeping(watcher, crawl, partial(store.stand, whole=True), clock.now)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
     windows = meant.policy, allowed.credentials, meant.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)

@@ -4,7 +4,7 @@ All of it follows from the stored picks and outcomes, folded by the crawl that m
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, log2
 
@@ -12,17 +12,17 @@ import numpy as np
 
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Node, Outcome, iso
+from socialcrawl.model import Node, Outcome
 from socialcrawl.plan import aim, returning
 from socialcrawl.platforms import known
 from socialcrawl.protocols import Batch
-from socialcrawl.relevance import worth
 from socialcrawl.settings import Settings, checked
-from socialcrawl.store.standing import Standing
+from socialcrawl.standings import standings
+from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.traces import Ask, Begun, Traces
 from socialcrawl.track.crawl import FORGOTTEN, Track
-from socialcrawl.track.picture import COLUMNS, CRAWLED, GONE
+from socialcrawl.track.picture import COLUMNS, CRAWLED
 
 DAY = 86_400.0
 WEEK = 7 * DAY  # what lies between then and now, where the campaign has no window
@@ -60,7 +60,7 @@ class Yield:
         act: expand or recrawl.
         visits: how many.
         requests: sent for them.
-        links: new ones that they found.
+        links: new ones that they found, as `[track] parallel` counts them.
         posts: that they read.
     """
 
@@ -186,33 +186,6 @@ def _settings(traces: Traces, whole: Begun) -> Settings:
     return checked(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
-def standings(crawl: Track) -> list[Standing]:
-    """What a crawl knows of each account, as table `standing` has it, in order of discovery."""
-    picture, cash = crawl.picture, crawl.picture.cash
-    lists = picture.lists
-    rows = np.arange(picture.size)
-    importance = crawl.importance(rows).tolist()
-    history = (np.zeros(picture.size) if cash is None else cash.past(rows)).tolist()
-    return [
-        Standing(
-            node,
-            int(lists["visits"][row]),
-            None if isnan(picture.last_at[row]) else iso(picture.last_at[row]),
-            worth(picture.total[row]),
-            picture.total[row],
-            lists["indegree"][row],
-            lists["outlinks"][row],
-            lists["yield"][row] * DAY if lists["visits"][row] > 1 else None,
-            lists["link_score"][row] if lists["visits"][row] > 1 else None,
-            importance[row],
-            history[row],
-            crawl.gone.get(node),
-        )
-        for row, node in enumerate(picture.nodes)
-        if picture.state[row] != GONE or node in crawl.gone  # neither another name of somebody nor the forgotten
-    ]
-
-
 def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: float | None = None) -> Tracked | None:
     """What a campaign (the newest, if none is named) knows; None: it tracks nobody.
 
@@ -230,17 +203,54 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: fl
     if whole.identity.get("kind") != "track":
         return None
     settings = _settings(traces, whole)
-    history = list(traces.history(whole, COLUMNS))
-    times = [outcome.at for _, outcomes in history for outcome in outcomes if outcome.at]
-    now, first = max(times, default=0.0), min(times, default=0.0)
+    first, now = traces.span(whole)
     then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
-    crawl = crawl_of(settings, traces, whole)
-    late = next((i for i, (_, outcomes) in enumerate(history) if outcomes[-1].at > then), len(history))
-    crawl.fold(history[:late])
-    before = {node: place for place, (node, _) in enumerate(crawl.standing(), 1)}
-    crawl.fold(history[late:])
-    told = _told(crawl, before, _yields(history, traces, whole.name), (then, now, seen or now), _Names(traces, top))
-    return replace(told, posts=[outcome.posts for act, outcome in _visits(history) if act in VISITS])
+    course = _Course(crawl_of(settings, traces, whole), then)
+    for batch, outcomes in traces.history(whole, COLUMNS):
+        course.go_on(batch, outcomes)
+    sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
+    told = _told(course, _yields(course.visits, sent), (then, now, seen or now), _Names(traces, top))
+    return replace(told, posts=[posts for _, posts, _ in course.visits])
+
+
+def renew(traces: Traces) -> None:
+    """Write the standings anew of campaigns that track accounts and have none, as after an erasure."""
+    for name in traces.campaigns():
+        whole = traces.begun(name)
+        if whole.identity.get("kind") == "track" and not traces.stands(whole):
+            crawl = crawl_of(_settings(traces, whole), traces, whole)
+            crawl.fold(traces.history(whole, COLUMNS))
+            SqlStore(traces.connection, whole.id, whole.platform).stand(standings(crawl), whole=True)
+
+
+class _Course:
+    """A campaign folded, visit by visit; `before` are the places of all accounts at the instant `then`."""
+
+    def __init__(self, crawl: Track, then: float) -> None:
+        self.crawl, self.then = crawl, then
+        self.before: dict[Node, int] | None = None
+        self.visits: list[tuple[str, int, int]] = []  # act, posts, new links
+
+    def go_on(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Fold a batch."""
+        if self.before is None and outcomes[-1].at > self.then:
+            self.before = self._places()
+        linked = [self._links(pick.node) for pick in batch]
+        self.crawl.absorb(batch, outcomes)
+        for pick, outcome, links in zip(batch, outcomes, linked, strict=True):
+            if pick.act in VISITS:
+                new = self._links(pick.node) - links if outcome.missing is None else 0.0
+                self.visits.append((pick.act, outcome.posts, round(new)))
+
+    def then_places(self) -> dict[Node, int]:
+        """The places then; those of now, where nothing happened since."""
+        return self._places() if self.before is None else self.before
+
+    def _places(self) -> dict[Node, int]:
+        return {node: place for place, (node, _) in enumerate(self.crawl.standing(), 1)}
+
+    def _links(self, node: Node) -> float:
+        return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
 
 
 def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
@@ -263,9 +273,8 @@ class _Names:
         return self.traces.names(nodes)
 
 
-def _told(
-    crawl: Track, before: Mapping[Node, int], yields: Sequence[Yield], span: tuple[float, float, float], names: _Names
-) -> Tracked:
+def _told(course: _Course, yields: Sequence[Yield], span: tuple[float, float, float], names: _Names) -> Tracked:
+    crawl, before = course.crawl, course.then_places()
     now = crawl.standing()
     places = {node: place for place, (node, _) in enumerate(now, 1)}
     first = [node for node, _ in now[: names.top]]
@@ -302,20 +311,13 @@ def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
     return weighted, float(ages.mean())
 
 
-def _visits(history: Sequence[tuple[Batch, Sequence[Outcome]]]) -> Iterator[tuple[str, Outcome]]:
-    for batch, outcomes in history:
-        for pick, outcome in zip(batch, outcomes, strict=True):
-            yield pick.act, outcome
-
-
-def _yields(history: Sequence[tuple[Batch, Sequence[Outcome]]], traces: Traces, name: str) -> list[Yield]:
-    """What visits brought: of first ones, seeds included, and of returns."""
-    sent = {act: requests for act, (requests, _) in spending(traces.connection, name).items()}
-    acts = {"expand": ("seed", "expand"), "recrawl": ("recrawl",)}
-    visits = list(_visits(history))
+def _yields(visits: Sequence[tuple[str, int, int]], sent: Mapping[str, int]) -> list[Yield]:
+    """What visits brought: first ones, seeds included, and returns."""
     found = []
-    for shown, several in acts.items():
-        some = [outcome for act, outcome in visits if act in several]
-        links, posts = sum(len(outcome.targets) for outcome in some), sum(outcome.posts for outcome in some)
-        found.append(Yield(shown, len(some), sum(sent.get(act, 0) for act in several), links, posts))
+    for shown, acts in (("expand", ("seed", "expand")), ("recrawl", ("recrawl",))):
+        some = [(posts, links) for act, posts, links in visits if act in acts]
+        requests = sum(sent.get(act, 0) for act in acts)
+        found.append(
+            Yield(shown, len(some), requests, sum(links for _, links in some), sum(posts for posts, _ in some))
+        )
     return found

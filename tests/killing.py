@@ -27,7 +27,7 @@ def work(given, room):
     try:
         campaign = build(settings, View())
         reason = run(campaign.parts, size=campaign.together)
-        campaign.keep()
+        campaign.keep(reason)
         campaign.close()
     except SocialcrawlError as error:
         sys.stderr.write(f"{error}\n")

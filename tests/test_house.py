@@ -20,7 +20,7 @@ FLOORS = [
     {"daemon"},
     {"build"},
     {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
-    | {"access", "tokens", "words", "clock", "tracked"},
+    | {"access", "tokens", "words", "clock", "tracked", "standings"},
     {"collect", "track", "sources"},
     {"importance", "graph", "links", "relevance", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "secret"},

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.compute as pc
@@ -27,11 +28,12 @@ from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Credential, Node, unix
+from socialcrawl.model import Credential, Node, Stop, Wait, unix
 from socialcrawl.relevance import worth
 from socialcrawl.run import Parts, run
 from socialcrawl.sources.x.source import TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import TWEET
+from socialcrawl.standings import Keeping
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.orders import ordered
@@ -165,11 +167,24 @@ def test_the_report_tells_who_counts_what_visits_brought_and_how_fresh_it_is(vis
     assert best in text
     returns, posts = rows(database, "select count(*), sum(o.posts) from pick p join outcome o using (campaign, n) "
                                     "where p.act = 'recrawl'")[0]  # fmt: skip
-    (line,) = [line for line in text.splitlines() if line.startswith("returns ")]
-    assert [f"{returns:,}", f"{posts:,}"] == [line.split()[1], line.split()[4]]
+    whole = as_object(ending)["tracked"]
+    first, again = whole["yields"]
+    assert (again["act"], again["visits"], again["posts"]) == ("recrawl", returns, posts)
+    assert first["visits"] + again["visits"] == len(ending.tracked.posts)
+    # A link is new once: when a visit first brought the pair.
+    pairs, new = set(), Counter()
+    for act, node, other in rows(
+        database,
+        "select p.act, p.node, l.node from link l join pick p using (campaign, n) join outcome o using (campaign, n) "
+        "where p.act in ('seed', 'expand', 'recrawl') and o.missing is null and l.node <> p.node order by n, position",
+    ):
+        new["recrawl" if act == "recrawl" else "expand"] += (node, other) not in pairs
+        pairs.add((node, other))
+    assert (first["links"], again["links"]) == (new["expand"], new["recrawl"])
+    assert 0 < again["links"] < rows(database, "select count(*) from link l join pick p using (campaign, n) "
+                                               "where p.act = 'recrawl'")[0][0]  # fmt: skip
     assert "weighted by importance" in text
     assert "steps after" not in text
-    whole = as_object(ending)["tracked"]
     assert whole["target"] == "importance"
     assert [place["place"] for place in whole["top"]] == list(range(1, len(whole["top"]) + 1))
 
@@ -230,7 +245,9 @@ def test_nothing_of_the_forgotten_is_left_and_the_campaign_goes_on(visited, tmp_
     database.write_bytes(visited[0].read_bytes())
     node, name = rows(database, "select node, account from tracked_account where visits > 1 limit 1")[0]
     forget(database, ordered([name], [], None, None), "x", Manner(yes=True, as_json=True))
-    assert rows(database, "select count(*) from standing") == [(0,)]  # all of it is made anew
+    made_anew = rows(database, "select node, visits, importance from standing order by 1")
+    assert len(made_anew) > 50
+    assert node not in {row[0] for row in made_anew}
     assert rows(database, "select count(*) from outcome where node = ? and mark is not null", node) == [(0,)]
     assert rows(database, "select distinct since from pick where node = ? and since is not null", node) == [("-",)]
     before = rows(database, "select max(n) from pick")[0][0]
@@ -239,6 +256,29 @@ def test_nothing_of_the_forgotten_is_left_and_the_campaign_goes_on(visited, tmp_
     assert rows(database, "select count(*) from pick where node = ? and n > ?", node, before) == [(0,)]
     assert rows(database, "select count(*) from standing where node = ?", node) == [(0,)]
     assert rows(database, "select count(*) > 10 from standing") == [(1,)]
+
+
+def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end(monkeypatch):
+    crawl, told, clock = SimpleNamespace(picks=0), [], Clock()
+    seen = Keeping(Watcher(), crawl, told.append, clock.now)
+    monkeypatch.setattr("socialcrawl.standings.standings", lambda of: of.picks)
+    picked = (SimpleNamespace(n=0),)
+    for crawl.picks in range(1, 21):  # a visit a minute
+        clock.time += 60.0
+        seen.learned(picked, picked)
+    assert told == [10, 20]
+    seen.waits(Wait(clock.time + 599.0, "a window"))
+    assert told == [10, 20], "nothing new"
+    crawl.picks = 21
+    seen.waits(Wait(clock.time + 599.0, "a window"))
+    assert told == [10, 20], "a short wait"
+    seen.waits(Wait(clock.time + 601.0, "everybody rests"))
+    assert told == [10, 20, 21]
+    seen.after(Stop("done", "all steps are done"))
+    assert told == [10, 20, 21], "nothing new"
+    crawl.picks = 22
+    seen.after(Stop("interrupted", "somebody asked"))
+    assert told == [10, 20, 21, 22]
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ group by c.name, g.gap, g.why""",
 
 TRACKED_ACCOUNT = (
     "tracked_account",
-    "the accounts that a campaign of kind track knows, as of the end of its last run",
+    "the accounts that a campaign of kind track knows, as it was last written",
     {
         "campaign": CAMPAIGN,
         "account": "username as last shown, or the platform's id",
@@ -274,7 +274,7 @@ def _standing() -> None:
         sa.ForeignKeyConstraint(["campaign"], ["campaign.id"], name=op.f("fk_standing_campaign")),
         sa.ForeignKeyConstraint(["node"], ["account.node"], name=op.f("fk_standing_node")),
         sa.PrimaryKeyConstraint("campaign", "node", name=op.f("pk_standing")),
-        comment="what a campaign of kind track knows of each account, as of the end of its last run",
+        comment="what a campaign of kind track knows of each account, as it was last written",
         sqlite_with_rowid=False,
     )
     op.create_index(op.f("ix_standing_node"), "standing", ["node"], unique=False)

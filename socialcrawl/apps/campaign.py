@@ -75,7 +75,7 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
             view.begin(campaign)
             try:
                 reason = run(campaign.parts, size=campaign.together)
-                campaign.keep()
+                campaign.keep(reason)
             finally:
                 view.end()
         found = summary(campaign.store.connection, settings.name)

@@ -258,10 +258,7 @@ def report(
         Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
     ] = None,
 ) -> None:
-    """Show what a campaign has found: the best accounts, the score curve, the requests, their worth.
-
-    Of one that tracks accounts: who counts, who rose and fell, what visits brought, how fresh it is.
-    """
+    """Show what a campaign has found: best accounts, score curve or what visits brought, requests, their worth."""
     from socialcrawl.apps import query as asking  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
@@ -279,15 +276,15 @@ def report(
     from socialcrawl.store.traces import Traces  # noqa: PLC0415
     from socialcrawl.tracked import tracked  # noqa: PLC0415
 
-    if usage is not None and (database or campaign):
+    if usage and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
-    settings, console = None if usage is None else read(usage), plain()
+    settings, console, now = None if usage is None else read(usage), plain(), SystemClock().now()
     place, name = (asking.database(database), campaign) if settings is None else (settings.database, settings.name)
     with readable(place) as connection:
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
-        missing = unread(Traces(connection), found.name)
-        known = tracked(Traces(connection), found.name, top, SystemClock().now())
+        traces = Traces(connection)
+        missing, known = unread(traces, found.name), tracked(traces, found.name, top, now)
     show(
         console,
         found,

@@ -22,6 +22,8 @@ from socialcrawl.store.erasure.alike import alike
 from socialcrawl.store.erasure.forgetting import Report
 from socialcrawl.store.erasure.orders import Order
 from socialcrawl.store.summary import platform_meant
+from socialcrawl.store.traces import Traces
+from socialcrawl.tracked import renew
 
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}
@@ -138,6 +140,8 @@ def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, 
         if not (manner.dry or manner.yes):
             _agreed(_of_kind(quiet.erase(connection, work, dry=True), kind), more, manner)
         report = quiet.erase(connection, work, dry=manner.dry)
+        if not manner.dry:
+            renew(Traces(connection))
     _tell(_of_kind(report, kind), more, manner)
 
 

@@ -227,7 +227,7 @@ class Runner:
         self._become(RUNNING, "it asks")
         campaign.hungry()
         reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, folded=self._folded)
-        campaign.keep()
+        campaign.keep(reason)
         self._folded, self._faults = True, 0
         return self._after(reason)
 

@@ -27,9 +27,12 @@ REQUESTS = """
 select endpoint, coalesce(kind, 'lost') as kind, coalesce(status, 0) as status, count(*) as requests
 from request where campaign = :campaign and coalesce(kind, '') <> 'held' group by 1, 2, 3 order by 1, 2, 3
 """
+# Each account once, by its latest outcome: one that was read after a failure is not missing.
 MISSING = """
-select missing, count(*) from outcome
-where campaign = :campaign and missing is not null and node >= 0 group by 1 order by 2 desc, 1
+select o.missing, count(*) from outcome o
+where o.campaign = :campaign and o.missing is not null and o.node >= 0 and not exists (
+  select 1 from outcome later where later.campaign = o.campaign and later.node = o.node and later.n > o.n)
+group by 1 order by 2 desc, 1
 """
 KNOWN = """
 select count(*) from (
@@ -61,7 +64,7 @@ class Summary:
     values beta of the seeds and of the steps after them, in order (float64). `posts` counts posts read (a post read
     twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by the price
     table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were not asked for
-    again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts billed, dollars
+    again, which are in no other count. `missing` counts accounts by why their latest outcome is none. `billed_posts` has, for each UTC day of our clock, (day, posts billed, dollars
     for everything); posts where each is billed once a day, else posts read.
     """
 

@@ -196,7 +196,7 @@ standing = Table(
     Column("importance", Float, nullable=False, comment="OPIC: (H + C) / (G + 1), its share of all importance"),
     Column("history", Float, nullable=False, comment="OPIC's H: all cash that it has paid out"),
     Column("gone", Text, comment="why it is not visited any more; NULL: it is"),
-    comment="what a campaign of kind track knows of each account, as of the end of its last run",
+    comment="what a campaign of kind track knows of each account, as it was last written",
     sqlite_with_rowid=False,
 )
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, text
 
 from socialcrawl.errors import StoreError
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Node, Pick
+from socialcrawl.model import Node, Pick, unix
 from socialcrawl.protocols import History
 from socialcrawl.store import reading
 from socialcrawl.store.epochs import topics
@@ -41,6 +41,7 @@ join outcome o on o.campaign = l.campaign and o.n = l.n
 join pick p on p.campaign = l.campaign and p.n = l.n
 where l.campaign = :campaign and l.node = :node and l.n < :before and o.node <> :node order by l.n
 """
+SPAN = "select min(at), max(at) from outcome where campaign = :campaign and at > '1971'"
 ALIASES = "select node, n from outcome where campaign = :campaign and missing = :meant order by n"
 NAMED = "select coalesce(username, platform_id) from account where node = :node"
 EPOCHS = 'select number, "first", began_at, why from epoch where campaign = :campaign and number > 0 order by number'
@@ -199,6 +200,19 @@ class Traces:
     def history(self, campaign: Begun, columns: Sequence[str] = COLUMNS) -> History:
         """All that the campaign did, as its own crawl folds it; `columns` are the names of its picks' features."""
         return SqlStore(self.connection, campaign.id, campaign.platform, columns=columns).history()
+
+    def span(self, campaign: Begun) -> tuple[float, float]:
+        """When the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
+        first, last = self._rows(SPAN, campaign=campaign.id)[0]
+        return (0.0, 0.0) if first is None else (unix(first), unix(last))
+
+    def campaigns(self) -> list[str]:
+        """The names of the campaigns, oldest first."""
+        return [name for _, name in campaigns(self.connection)]
+
+    def stands(self, campaign: Begun) -> bool:
+        """Whether table `standing` has anything of a campaign."""
+        return bool(self._rows("select 1 from standing where campaign = :campaign limit 1", campaign=campaign.id))
 
     def _rows(self, sql: str, **values: Any) -> Any:
         with self.connection.begin():

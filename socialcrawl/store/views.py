@@ -267,7 +267,7 @@ group by c.name, g.gap, g.why""",
 
 TRACKED_ACCOUNT = View(
     "tracked_account",
-    "the accounts that a campaign of kind track knows, as of the end of its last run",
+    "the accounts that a campaign of kind track knows, as it was last written",
     {
         "campaign": CAMPAIGN,
         "account": "username as last shown, or the platform's id",

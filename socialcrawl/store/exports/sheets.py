@@ -242,7 +242,7 @@ SHEETS = (
     ),
     Sheet(
         "standings",
-        "what campaigns that track accounts knew of each at the end of their last run",
+        "what campaigns that track accounts knew of each when that was last written",
         (
             Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("visits", "int"), Column("visited_at", "time"), Column("relevance", "float"),

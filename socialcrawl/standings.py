@@ -1,0 +1,98 @@
+"""When what a campaign knows of accounts is written to SQL: now and then, before long waits, and at its end.
+
+Nothing is lost by writing seldom: all of it follows from picks and outcomes. A row of every known account is written
+anew, as the importance of all of them moves with every visit.
+"""
+
+from collections.abc import Callable, Sequence
+from math import isnan
+
+import numpy as np
+
+from socialcrawl.model import Grant, Outcome, Reply, Stop, Wait, iso
+from socialcrawl.protocols import Batch, Watcher
+from socialcrawl.relevance import worth
+from socialcrawl.store.standing import Standing
+from socialcrawl.track.crawl import Track
+from socialcrawl.track.picture import GONE
+
+DAY = 86_400.0
+EVERY = 600.0  # seconds between two writings, and of a wait before which it is worth one
+
+
+class Keeping:
+    """A watcher that hands on what it sees, and writes standings when it is time.
+
+    Args:
+        watcher: who else looks on.
+        crawl: whose knowledge is written.
+        stand: writes rows, the whole of them.
+        now: the clock, Unix seconds.
+    """
+
+    def __init__(
+        self, watcher: Watcher, crawl: Track, stand: Callable[[Sequence[Standing]], None], now: Callable[[], float]
+    ) -> None:
+        self.watcher, self.crawl, self.stand, self.now = watcher, crawl, stand, now
+        self._written = now()
+        self._picks = -1  # that were known when it was last written
+
+    def sent(self, grant: Grant) -> None:
+        """See `protocols.Watcher.sent`."""
+        self.watcher.sent(grant)
+
+    def landed(self, grant: Grant, reply: Reply) -> None:
+        """See `protocols.Watcher.landed`."""
+        self.watcher.landed(grant, reply)
+
+    def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """See `protocols.Watcher.learned`; write if that was long ago."""
+        self.watcher.learned(batch, outcomes)
+        if self.now() - self._written >= EVERY:
+            self.write()
+
+    def waits(self, wait: Wait) -> None:
+        """See `protocols.Watcher.waits`; write before a long one."""
+        self.watcher.waits(wait)
+        self.after(wait)
+
+    def after(self, reason: Wait | Stop) -> None:
+        """Write at an end, before a long wait, or if that was long ago."""
+        now = self.now()
+        long = isinstance(reason, Stop) or reason.until - now >= EVERY
+        if long or now - self._written >= EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """Write what is known, if anything was decided since."""
+        if self.crawl.picks != self._picks:
+            self.stand(standings(self.crawl))
+            self._picks = self.crawl.picks
+        self._written = self.now()
+
+
+def standings(crawl: Track) -> list[Standing]:
+    """What a crawl knows of each account, as table `standing` has it, in order of discovery."""
+    picture, cash = crawl.picture, crawl.picture.cash
+    lists = picture.lists
+    rows = np.arange(picture.size)
+    importance = crawl.importance(rows).tolist()
+    history = (np.zeros(picture.size) if cash is None else cash.past(rows)).tolist()
+    return [
+        Standing(
+            node,
+            int(lists["visits"][row]),
+            None if isnan(picture.last_at[row]) else iso(picture.last_at[row]),
+            worth(picture.total[row]),
+            picture.total[row],
+            lists["indegree"][row],
+            lists["outlinks"][row],
+            lists["yield"][row] * DAY if lists["visits"][row] > 1 else None,
+            lists["link_score"][row] if lists["visits"][row] > 1 else None,
+            importance[row],
+            history[row],
+            crawl.gone.get(node),
+        )
+        for row, node in enumerate(picture.nodes)
+        if picture.state[row] != GONE or node in crawl.gone  # neither another name of somebody nor the forgotten
+    ]
