@@ -7,19 +7,13 @@ from itertools import permutations
 import networkx as nx
 import numpy as np
 import pytest
-from pyarrow import csv, parquet
 from scipy import stats
-from typer.testing import CliRunner
 
-from socialcrawl.apps.kumar import DYNAMIC, STATIC, kumar_app
-from socialcrawl.apps.kumar_runs import FIGURES, SHOWN, TITLES
-from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.errors import SettingsError
 from socialcrawl.lab.kumar import dynamic, static
 from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.pool import Job, crawled
 from socialcrawl.lab.kumar.sampling import Sample
-from socialcrawl.lab.kumar.summary import averaged, over_seeds, pairs, summed_up
-from socialcrawl.lab.kumar.timegraphs import DAY, plain
+from socialcrawl.lab.kumar.timegraphs import DAY, plain, time_graph
 from socialcrawl.lab.kumar.watching import Progress
 from socialcrawl.model import Outcome, Pick
 from socialcrawl.track.chance import chance
@@ -129,7 +123,7 @@ def referee(graph, setting, policies, seed, fetches):
     expansion, recrawl, source = policies
     known, last, indegree, outlinks, gains, scores, visited = [source], {}, Counter(), Counter(), {}, {}, []
     for n in range(fetches):
-        now, u = graph.begin + n * setting.every, chance(seed, "recrawl", n)
+        now, u = graph.begin + setting.begin + n * setting.every, chance(seed, "recrawl", n)
         frontier, crawled_ = [v for v in known if v not in last], [v for v in known if v in last]
         if n == 0:
             node = source
@@ -152,7 +146,11 @@ def referee(graph, setting, policies, seed, fetches):
         links = zip(graph.targets[begin:end].tolist(), graph.times[begin:end].tolist(), strict=True)
         new = [v for v, t in links if before < t <= now and now - setting.window <= t]
         if node in last:
-            gains[node], scores[node] = len(new) / (now - before), sum(indegree[v] for v in new)
+            span = now - before
+            gains[node], scores[node] = (
+                len(new) / span,
+                sum(indegree[v] for v in new) / (span if setting.per_time else 1),
+            )
         last[node] = now
         outlinks[node] += len(new)
         known = list(dict.fromkeys([*known, *new]))
@@ -173,6 +171,23 @@ def test_a_crawl_visits_whom_the_words_of_the_paper_say(graph, monkeypatch, expa
     expected = referee(graph, setting, (expansion, recrawl, source), 4, len(visits))
     assert [node for node, _ in visits] == expected
     assert 50 < len(set(expected)) < len(expected) > 250
+
+
+def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
+    visits = []
+    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    usual = dynamic.Setting(DAY, 900.0, 20, begin=DAY / 2, length=2 * DAY, points=12)
+    others = [{"per_time": True}, {"window": DAY / 3}, {"every": 1000.0}, {"p": 0.3}, {"begin": DAY}, {"length": DAY}]
+    seen = []
+    for other in ({}, *others):
+        visits.clear()
+        setting = replace(usual, **other)
+        there = dynamic.world("small", graph, setting)
+        table = dynamic.tracked(there, "gai", "ldu", 4, 5)
+        assert table["day"][-1] == pytest.approx(setting.length / DAY, abs=setting.every / DAY)
+        assert [node for node, _ in visits] == referee(graph, setting, ("gai", "ldu", 5), 4, len(visits))
+        seen.append([node for node, _ in visits])
+    assert seen[0] not in seen[1:]  # each of them matters here
 
 
 def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph, monkeypatch):
@@ -198,6 +213,40 @@ def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph,
         ranked = set(sorted(inside, key=lambda v: (-apparent[v], v))[:30])
         assert table["crawl"][row] == pytest.approx(len(best & set(inside)) / 30)
         assert table["rank"][row] == pytest.approx(len(best & ranked) / 30)
+
+
+@pytest.mark.parametrize("expansion", ["sample-i", "sample-io", "sample-u"])
+def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothing(monkeypatch, expansion):
+    pairs_ = [(0, 1), (0, 2), (0, 3), (1, 2), (3, 2), (4, 2), (4, 1), (4, 3), (4, 0)]
+    rows = np.array(pairs_)
+    known = plain(time_graph(rows[:, 0], rows[:, 1], np.zeros(len(rows)), 5))
+    weights = {
+        "sample-i": [sum(v == node for _, v in pairs_) for node in range(5)],
+        "sample-io": [sum(node in pair for pair in pairs_) for node in range(5)],
+        "sample-u": [1] * 5,
+    }[expansion]
+    visits, counts = [], Counter()
+    monkeypatch.setattr(static, "Progress", watched(known, visits))
+    there = static.fixed("tiny", known, 2, 2)
+    for seed in range(600):
+        visits.clear()
+        static.discovered(there, expansion, seed, 3)
+        counts[visits[1][0]] += 1
+    left = [node for node in (0, 1, 2, 4) if weights[node]]  # the source is 3
+    assert set(counts) == set(left)
+    expected = np.array([weights[node] for node in left]) * 600 / sum(weights[node] for node in left)
+    assert stats.chisquare([counts[node] for node in left], expected).pvalue > 1e-3
+
+
+def test_crawls_of_a_fixed_graph_begin_with_any_node_of_its_largest_component(graph):
+    known = plain(time_graph(graph.sources()[:900], graph.targets[:900], graph.times[:900], 300))
+    there = static.fixed("small", known, 10, 10)
+    links = nx.DiGraph([(u, v) for u in range(300) for v in known.out(u)[0].tolist()])
+    inside = sorted(max(nx.strongly_connected_components(links), key=len))
+    counts = Counter(static.sources(there, range(40 * len(inside))).values())
+    assert 3 < len(inside) < 150
+    assert set(counts) <= set(inside)
+    assert stats.chisquare([counts[node] for node in inside]).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("expansion", static.EXPANSIONS)
@@ -257,7 +306,8 @@ def test_the_source_is_drawn_by_what_it_writes_unless_anybody_will_do(graph, any
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"p": 1.2}, {"window": 0.0}, {"every": -1.0}, {"k": 0}, {"begin": -1.0}, {"length": 0.0}]
+    "wrong",
+    [{"p": 1.2}, {"window": 0.0}, {"every": -1.0}, {"every": np.inf}, {"k": 0}, {"begin": -1.0}, {"length": 0.0}],
 )
 def test_a_setting_out_of_range_is_refused(wrong):
     with pytest.raises(SettingsError):
@@ -267,95 +317,3 @@ def test_a_setting_out_of_range_is_refused(wrong):
 def test_a_crawl_cannot_begin_after_the_last_link(graph):
     with pytest.raises(SettingsError, match="begin earlier"):
         dynamic.world("small", graph, dynamic.Setting(begin=9 * DAY))
-
-
-# --- files
-
-
-def test_a_crawl_that_was_kept_is_not_made_again(tmp_path):
-    calls = []
-
-    def crawl(number):
-        calls.append(number)
-        return {"number": np.array([number]), "name": np.array(["x"])}
-
-    jobs = [Job(["test", number], crawl, (number,)) for number in (1, 2, 1)]
-    seen = []
-    tables = crawled(jobs, tmp_path, 1, lambda done, total: seen.append((done, total)))
-    assert [table["number"].tolist() for table in tables] == [[1], [2], [1]]
-    assert seen == [(0, 2), (1, 2), (2, 2)]
-    assert crawled(jobs[:2], tmp_path)[1]["name"].tolist() == ["x"]
-    assert calls == [1, 2]
-
-
-def test_what_cannot_be_kept_is_said(tmp_path):
-    (tmp_path / "taken").write_text("")
-    with pytest.raises(SocialcrawlError, match="cannot be written"):
-        crawled([Job(["test"], lambda: {"x": np.array([1])}, ())], tmp_path / "taken")
-
-
-def test_means_over_seeds_have_the_usual_errors():
-    rows = {
-        "graph": np.array(["g"] * 6),
-        "seed": np.array([1, 1, 2, 2, 3, 3]),
-        "day": np.array([0.0, 1.0] * 3),
-        "crawl": np.array([0.1, 0.2, 0.3, 0.4, np.nan, 0.9]),
-    }
-    points, means, errors = over_seeds(rows, "day", "crawl")
-    assert points.tolist() == [0.0, 1.0]
-    assert means == pytest.approx([0.2, 0.5])
-    assert errors == pytest.approx([stats.sem([0.1, 0.3]), stats.sem([0.2, 0.4, 0.9])])
-    assert averaged(rows, "crawl") == pytest.approx((np.mean([0.15, 0.35, 0.9]), stats.sem([0.15, 0.35, 0.9])))
-    summary = summed_up(rows, ("graph",), "day", ("crawl",))
-    assert summary["crawl"] == pytest.approx([0.2, 0.5, np.mean([0.15, 0.35, 0.9])])
-    assert summary["day"].tolist()[:-1] == [0.0, 1.0]
-    assert np.isnan(summary["day"][-1])
-
-
-def test_every_command_has_its_figure():
-    assert set(FIGURES) == set(TITLES) == {*STATIC, *DYNAMIC}
-    shown = {column for columns in FIGURES.values() for column in columns}
-    assert shown == {*static.COLUMNS, *dynamic.COLUMNS} == set(SHOWN)
-
-
-def test_differences_of_policies_are_taken_seed_by_seed():
-    one, other = np.array([0.1, 0.3, 0.8]), np.array([0.0, 0.25, 0.65])
-    rows = {
-        "graph": np.array(["g"] * 12),
-        "expansion": np.array(["gai"] * 6 + ["ai"] * 6),
-        "seed": np.repeat([1, 2, 3, 1, 2, 3], 2),
-        "day": np.array([0.0, 1.0] * 6),
-        "crawl": np.repeat(np.concatenate([one, other]), 2) + np.array([-0.01, 0.01] * 6),
-    }
-    found = pairs(rows, ("expansion",), ("crawl",))
-    assert list(zip(found["variant"], found["other"], strict=True)) == [("gai", "ai"), ("ai", "gai")]
-    assert found["crawl"] == pytest.approx([(one - other).mean(), (other - one).mean()])
-    assert found["crawl_error"] == pytest.approx([stats.sem(one - other)] * 2)
-
-
-SHORT = {
-    "fig1b": ["--expansion", "gai", "--expansion", "sample-i", "--steps", "100"],
-    "fig2a": ["--expansion", "gai", "--recrawl", "or", "--recrawl", "u", "--span", "2", "--every", "900"],
-}
-
-
-@pytest.mark.parametrize("name", SHORT)
-def test_a_command_leaves_figure_and_data_and_says_what_it_found(tmp_path, name):
-    more = [*TINY, *SHORT[name], "--k", "20", "--out", str(tmp_path)]
-    done = CliRunner().invoke(kumar_app, [name, *more], catch_exceptions=False)
-    assert done.exit_code == 0
-    assert "gai" in done.stdout
-    assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / f"{name}.svg").exists()
-    curves = parquet.read_table(tmp_path / f"{name}.parquet").to_pydict()
-    assert set(curves["seed"]) == {1, 2}
-    means = csv.read_csv(tmp_path / f"{name}.csv").to_pydict()
-    assert len(means["graph"]) == 2 * 9  # two policies, at eight points and on average
-    assert all(0 <= value <= 1 for value in means["crawl"])
-    differences = csv.read_csv(tmp_path / f"{name}-pairs.csv").to_pydict()
-    assert differences["crawl"][0] == pytest.approx(-differences["crawl"][1])
-
-
-def test_a_policy_that_does_not_exist_is_refused_with_those_that_do(tmp_path):
-    with pytest.raises(SettingsError, match="Known are: u, or"):
-        CliRunner().invoke(kumar_app, ["fig2a", "--recrawl", "best", "--out", str(tmp_path)], catch_exceptions=False)

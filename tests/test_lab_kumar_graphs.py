@@ -1,5 +1,7 @@
 """Time graphs, windows, targets and components against dumb loops and networkx; generated graphs against their word."""
 
+from datetime import UTC, datetime, timedelta, timezone
+
 import networkx as nx
 import numpy as np
 import pyarrow as pa
@@ -82,9 +84,27 @@ def test_a_file_of_links_is_read_whatever_its_columns_are_called(tmp_path, colum
     path = tmp_path / f"links.{kind}"
     (parquet.write_table if kind == "parquet" else csv.write_csv)(rows, path)
     graph = read_times(path)
-    assert (graph.size, graph.links) == (3, 2)
+    assert (graph.size, graph.links, graph.own) == (3, 2, 1)
     assert graph.out(0, 0, 99).tolist() == [1]
     assert graph.out(1, 10, 10).tolist() == [2]
+
+
+@pytest.mark.parametrize("kind", ["seconds", "words", "iso", "offsets", "stamps"])
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_an_instant_is_the_same_however_it_is_written(tmp_path, kind, ending):
+    stamps = [datetime(2012, 7, 4, 12, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 250_000, tzinfo=UTC)]
+    there = timezone(timedelta(hours=-9, minutes=-30))
+    times = {
+        "seconds": [stamp.timestamp() for stamp in stamps],
+        "words": [str(stamp.timestamp()) for stamp in stamps],
+        "iso": [stamp.replace(tzinfo=None).isoformat(" ") for stamp in stamps],
+        "offsets": [stamps[0].isoformat().replace("+00:00", "Z"), stamps[1].astimezone(there).isoformat()],
+        "stamps": stamps,
+    }[kind]
+    path = tmp_path / f"links.{ending}"
+    rows = pa.table({"a": ["x", "x"], "b": ["y", "z"], "ts": times})
+    (parquet.write_table if ending == "parquet" else csv.write_csv)(rows, path)
+    assert read_times(path).times.tolist() == [-0.75, 1341403200.0]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +113,9 @@ def test_a_file_of_links_is_read_whatever_its_columns_are_called(tmp_path, colum
         ({"a": ["x"], "b": ["y"]}, "needs the columns"),
         ({"a": ["x", None], "b": ["y", "z"], "ts": [1, 2]}, "row 2: a is empty"),
         ({"a": ["x", "y"], "b": ["y", "z"], "ts": [1, None]}, "row 2: ts is no instant"),
-        ({"a": ["x"], "b": ["y"], "ts": ["soon"]}, "no number of seconds"),
+        ({"a": ["x"], "b": ["y"], "ts": ["soon"]}, "'soon'.*seconds since 1970, or ISO times such as"),
+        ({"a": ["x"] * 2, "b": ["y"] * 2, "ts": ["soon", "1"]}, "'soon'"),
+        ({"a": ["x"] * 2, "b": ["y"] * 2, "ts": ["2012-07-04", "2012-07-04T12:00:00Z"]}, "'2012-07-04T12:00:00Z'"),
         ({"a": ["x"], "b": ["x"], "ts": [1]}, "no links"),
     ],
 )

@@ -22,7 +22,11 @@ kumar_app = typer.Typer(
 
 Links = Annotated[
     list[Path] | None,
-    typer.Option("--file", help="Links with timestamps, Parquet or CSV: columns a, b, ts (or src, dst, ts)."),
+    typer.Option(
+        "--file",
+        help="Links with timestamps, Parquet or CSV: columns a, b, ts (or src, dst, ts); "
+        "times are seconds since 1970 or ISO.",
+    ),
 ]
 GraphPath = Annotated[list[Path] | None, typer.Option("--graph", help="A known graph: folder or .npz.")]
 Nodes = Annotated[int, typer.Option(help="Of a generated time graph.")]
@@ -35,9 +39,10 @@ Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Crawls of each kind, each from a source and with draws of its own.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the first of these crawls; the others follow.")]
 Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
-Expansion = Annotated[
+Discovering = Annotated[
     list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u, sample-i, sample-io.")
 ]
+Expansion = Annotated[list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u.")]
 Recrawl = Annotated[
     list[str] | None,
     typer.Option(help="Compare these only: u, or, yr, yru, ldu, ydu; or oru, which the paper has not."),
@@ -45,7 +50,7 @@ Recrawl = Annotated[
 Steps = Annotated[int, typer.Option(min=1, help="Nodes to crawl, at most as many as there are.")]
 K = Annotated[int, typer.Option("--k", min=1, help="How many nodes of highest in-degree are the targets.")]
 Window = Annotated[float, typer.Option(help="w: days after which a link expires.")]
-Every = Annotated[float, typer.Option(help="Seconds from one fetch to the next.")]
+Every = Annotated[float, typer.Option(help="Seconds from one fetch to the next; at most 100,000,000 fetches.")]
 P = Annotated[float, typer.Option("--p", help="Probability that a fetch is a recrawl.")]
 Begin = Annotated[float, typer.Option(help="Days after the first link at which crawls begin.")]
 Days = Annotated[float | None, typer.Option(help="Days that crawls take; without it, until the last link.")]
@@ -75,7 +80,7 @@ def _static(name: str) -> Callable[..., None]:
         departing: Departing = 0.2,
         graph_seed: GraphSeed = 1,
         out: Out = HERE,
-        expansion: Expansion = None,
+        expansion: Discovering = None,
         k: K = 2_000,
         steps: Steps = 20_000,
         seeds: Seeds = 3,

@@ -1,8 +1,10 @@
 """What the commands of `socialcrawl lab kumar` do: graphs, crawls, data, figures, and a summary in the terminal."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import EACCES
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +66,11 @@ class Wanted:
                 f"two graphs are called {twice[0]}; run them one after the other, with --out of their own."
             )
         for path in self.files:
-            yield path.stem, read_times(path)
+            graph = read_times(path)
+            if graph.own:
+                rows = graph.links + graph.own
+                typer.echo(f"{path.stem}: {graph.own:,} of {rows:,} links go from a node to itself; they are left out")
+            yield path.stem, graph
         if not names:
             yield GENERATED, generate(self.shape)
 
@@ -82,13 +88,21 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of a command; no policies named: those of the paper."""
+    """The options of a command; no policies named: those of the paper.
+
+    Raises:
+        SettingsError: there are no jobs.
+    """
 
     expansions: tuple[str, ...]
     recrawls: tuple[str, ...]
     seeds: int
     seed: int
     jobs: int
+
+    def __post_init__(self) -> None:
+        if self.jobs == 0:
+            raise SettingsError("--jobs 0: give 1 or more crawls at once, or -1 for as many as there are processors.")
 
     @property
     def numbers(self) -> range:
@@ -105,6 +119,7 @@ def discover(name: str, wanted: Wanted, asked: Asked, *, k: int, steps: int, out
         SettingsError: an option or file cannot be used.
     """
     expansions = _known("expansion", asked.expansions, static.EXPANSIONS)
+    _check(out)
     parts = []
     for title, graph in wanted.plain():
         there = static.fixed(title, graph, k, steps)
@@ -127,6 +142,7 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
     """
     expansions = _known("expansion", asked.expansions, dynamic.EXPANSIONS)
     recrawls = _known("recrawl policy", asked.recrawls, dynamic.RECRAWLS, dynamic.MORE)
+    _check(out)
     parts = []
     for title, graph in wanted.timed():
         there = dynamic.world(title, graph, setting)
@@ -137,6 +153,18 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
         made = dynamic.jobs(there, expansions, recrawls, asked.numbers)
         parts.append(_crawled(f"{name}: {title}", made, asked, out))
     _write(out / name, joined(parts), ("expansion", "recrawl"), "day", (*dynamic.COLUMNS, *dynamic.SIZES))
+
+
+def _check(out: Path) -> None:
+    """Whether crawls can be kept there is known before the first one: they may take hours."""
+    try:
+        (out / KEPT).mkdir(parents=True, exist_ok=True)
+        for folder in (out, out / KEPT):
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(EACCES, os.strerror(EACCES), str(folder))
+    except OSError as error:
+        why = f"{error.strerror}: {error.filename}"
+        raise SettingsError(f"--out {out}: {why}; name a folder that can be written.") from error
 
 
 def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
@@ -170,7 +198,7 @@ def _write(stem: Path, table: Table, policies: Sequence[str], x: str, columns: S
         write_csv(stem.with_name(f"{name}-pairs.csv"), differences)
     _tell(means, policies, x, columns)
     across = len(variants(table, ("expansion" if "recrawl" in policies else "graph",)))
-    pictures = draw(stem, _panels(name, table, policies, x), min(3, across), TITLES[name])
+    pictures = draw(stem, _panels(name, table, policies, x), min(3, across), TITLES[name], even=True)
     typer.echo(f"wrote {', '.join(str(path) for path in pictures)}; the data: {name}.parquet, .csv, -pairs.csv")
 
 

@@ -71,8 +71,15 @@ class Bars:
     log: bool = False
 
 
-def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str) -> list[Path]:
+def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *, even: bool = False) -> list[Path]:
     """The files `stem`.png and `stem`.svg, drawn now: `across` frames in a row, one title and legend for all.
+
+    Args:
+        stem: the path without its ending.
+        frames: row by row.
+        across: how many there are in a row.
+        title: above all of them.
+        even: whether frames of a row have the same heights, so that they can be compared by eye.
 
     Raises:
         SocialcrawlError: they cannot be written.
@@ -91,6 +98,8 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str) ->
                 _bars(place, frame, looks)
             else:
                 _curves(place, frame, looks)
+        for start in range(0, len(frames), across) if even else ():
+            _even(places[start : min(start + across, len(frames))].tolist())
         for place in places[len(frames) :]:
             place.set_axis_off()
         shown: dict[str, Any] = {}
@@ -149,6 +158,13 @@ def _fit(axes: Any, panel: Panel) -> None:
     elif len(seen):
         room = 0.05 * max(float(np.ptp(seen)), 1e-9)
         axes.set_ylim(float(seen.min()) - room, float(seen.max()) + room)
+
+
+def _even(row: Sequence[Any]) -> None:
+    """The same heights for all frames of a row: what is lower looks lower."""
+    low, high = zip(*(axes.get_ylim() for axes in row), strict=True)
+    for axes in row:
+        axes.set_ylim(min(low), max(high))
 
 
 def _bars(axes: Any, bars: Bars, looks: dict[str, tuple[str, Any]]) -> None:

@@ -37,6 +37,7 @@ RECRAWLS = ("u", "or", "yr", "yru", "ldu", "ydu")
 MORE = ("oru",)  # not in the paper: compared where they are named
 COLUMNS = ("crawl", "discovery", "lift", "lift_known")
 SIZES = ("crawled", "known", "steered")
+MOST = 10**8  # fetches of a crawl: they take more than an hour, and who asks for more has mistyped
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Setting:
     points: int = 96
 
     def __post_init__(self) -> None:
-        if not (self.window > 0 and self.every > 0 and self.k >= 1 and self.begin >= 0 and self.points >= 1):
+        if not (self.window > 0 and 0 < self.every < np.inf and self.k >= 1 and self.begin >= 0 and self.points >= 1):
             raise SettingsError("window, seconds between fetches, k and points are above 0, the beginning not below.")
         if self.length is not None and not self.length > 0:
             raise SettingsError("a crawl takes some time: give more than 0 days, or none for all there is.")
@@ -103,13 +104,18 @@ def world(name: str, graph: TimeGraph, setting: Setting) -> World:
     """A time graph with the targets of the instants at which crawls are looked at.
 
     Raises:
-        SettingsError: the crawl would begin after the last link.
+        SettingsError: the crawl would begin after the last link, or have more than `MOST` fetches.
     """
     begin = graph.begin + setting.begin
     if begin > graph.end:
         days = (graph.end - graph.begin) / DAY
         raise SettingsError(f"{name} ends after {days:.4g} days, before the crawl begins; let it begin earlier.")
     end = graph.end if setting.length is None else begin + setting.length
+    if not (end - begin) / setting.every < MOST:
+        raise SettingsError(
+            f"{name}: a fetch every {setting.every:g} seconds for {(end - begin) / DAY:,.4g} days are more than "
+            f"{MOST:,} fetches; let there be more seconds between them (--every), or fewer days (--days)."
+        )
     looks = instants(begin, end, setting.every, setting.points)
     at = [begin + (fetches - 1) * setting.every for fetches in looks]
     return World(name, graph, setting, looks, targets(graph, at, setting.window, setting.k))
@@ -144,7 +150,7 @@ def jobs(world: World, expansions: Sequence[str], recrawls: Sequence[str], seeds
     sources = {seed: source_of(world, seed) for seed in seeds}
     return [
         Job(
-            ["dynamic", mark, *astuple(world.setting), expansion, recrawl, seed],
+            ["dynamic", mark, world.name, *astuple(world.setting), expansion, recrawl, seed],
             tracked,
             (world, expansion, recrawl, seed, sources[seed]),
         )
@@ -190,7 +196,7 @@ def tracked(world: World, expansion: str, recrawl: str, seed: int, source: int) 
 
 
 def measured(progress: Progress, nodes: Ints) -> dict[str, float | int]:
-    """The four measures of a crawl against the targets `nodes` (1 and lifts of 0 where there are none), and sizes."""
+    """The four measures of a crawl against the targets `nodes` (NaN where there are none), and sizes."""
     crawled, known = int(progress.crawled.sum()), int(progress.known.sum())
     hit, seen = int(progress.crawled[nodes].sum()), int(progress.known[nodes].sum())
     size, k = len(progress.crawled), len(nodes)

@@ -1,6 +1,7 @@
 """Time graphs: links that arrive at an instant (Kumar et al., section III), and what a window shows of them."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,14 @@ class TimeGraph:
         targets: int64[m], where they go; never to the node itself.
         times: float64[m], when they arrived, in seconds.
         order: int64[m], the places of all links in order of time.
+        own: how many links of nodes to themselves were given, and left out.
     """
 
     indptr: Ints
     targets: Ints
     times: Floats
     order: Ints
+    own: int = 0
 
     @property
     def size(self) -> int:
@@ -84,14 +87,17 @@ def time_graph(sources: Ints, targets: Ints, times: Floats, size: int) -> TimeGr
     rows = np.lexsort((times, sources))  # stable: links of one instant stay in the order given
     indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=size))]).astype(np.int64)
     sorted_times = np.asarray(times[rows], np.float64)
-    return TimeGraph(indptr, np.asarray(targets[rows], np.int64), sorted_times, np.argsort(sorted_times, kind="stable"))
+    order = np.argsort(sorted_times, kind="stable")
+    own = int(np.count_nonzero(~kept))
+    return TimeGraph(indptr, np.asarray(targets[rows], np.int64), sorted_times, order, own)
 
 
 def read_times(path: Path) -> TimeGraph:
     """The time graph of a file, Parquet or CSV, with columns a, b, ts (or src, dst, ts; or source, target, time).
 
     Nodes are called by any text and numbered in the order of their names' first appearance: sources first, then
-    targets that are no sources. Times are numbers of seconds; other columns are not looked at.
+    targets that are no sources. Times are numbers of seconds, from whenever; or, throughout, ISO times or Parquet's own
+    timestamps, which become seconds since 1970 and are UTC where they name no offset. Other columns are not looked at.
 
     Raises:
         SettingsError: the file cannot be read, lacks a column, or has a row without a node or without a time.
@@ -147,10 +153,43 @@ def _times(path: Path, table: Any, name: str) -> Floats:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
-        times = np.asarray(table.column(name).cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(), np.float64)
+        times = _read(table.column(name))
     except pa.ArrowException as error:
-        raise SettingsError(f"{path}: {name} is no number of seconds: {str(error).splitlines()[0]}.") from error
+        complaint = str(error).split(". ")[0].rstrip(".")
+        raise SettingsError(
+            f"{path}: {name} is no time ({complaint}); give numbers of seconds since 1970, or ISO times such as "
+            "2012-07-04T12:00:00Z, all with an offset or all without."
+        ) from error
     if not np.isfinite(times).all():
         row = int(np.argmin(np.isfinite(times))) + 1
         raise SettingsError(f"{path}, row {row}: {name} is no instant; give seconds, or leave the row out.")
     return times
+
+
+def _read(column: Any) -> Floats:
+    """The times of a column, read as its first one can be: a complaint is about the one that differs."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    for read in (_seconds, partial(_instants, zone=None), partial(_instants, zone="UTC")):
+        try:
+            read(column.slice(0, 1))
+        except pa.ArrowException:
+            continue
+        return read(column)
+    return _seconds(column.slice(0, 1))  # which says what is wrong with it
+
+
+def _seconds(column: Any) -> Floats:
+    """Numbers, or text that stands for numbers, as float64[m]; NaN where there is none."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    return np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(), np.float64)
+
+
+def _instants(column: Any, zone: str | None) -> Floats:
+    """Timestamps, or ISO times with an offset (`zone` UTC) or without one (None), as seconds since 1970, float64[m]."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    parts = column.cast(pa.timestamp("ns", zone)).cast(pa.int64())
+    whole, rest = np.divmod(parts.fill_null(0).to_numpy(), 10**9)
+    return np.where(parts.is_null().to_numpy(), np.nan, whole + rest / 1e9)
