@@ -147,9 +147,7 @@ def build(
     most, together = settings.budget.max_nodes, settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
-    if isinstance(crawl, Track):
-        watcher = Keeping(watcher, crawl, partial(store.stand, whole=True), clock.now)
-    parts = Parts(bounded, source, store, wire, planner, clock, pool, watcher)
+    parts = Parts(bounded, source, store, wire, planner, clock, pool, _attended(watcher, crawl, store, clock.now))
     windows = meant.policy, allowed.credentials, meant.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
@@ -158,6 +156,11 @@ def build(
 def known_as(settings: Settings) -> str:
     """What tells a campaign from all others of a process: names are its database's own."""
     return f"{settings.name!r} ({settings.database})"
+
+
+def _attended(watcher: Watcher, crawl: Collect | Track, store: SqlStore, now: Callable[[], float]) -> Watcher:
+    """Who looks on; of a campaign that tracks accounts also whoever writes down what it knows of them."""
+    return Keeping(watcher, crawl, partial(store.stand, whole=True), now) if isinstance(crawl, Track) else watcher
 
 
 def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
@@ -188,6 +191,7 @@ def _crawl(settings: Settings, seeds: Seeds, source: Source) -> Collect | Track:
         mark=source.mark,
         window=track.width,
         rest=track.pause,
+        again=track.absence,
         target=aim(settings),
     )
 

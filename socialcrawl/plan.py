@@ -64,7 +64,8 @@ class Plan:
     @property
     def shape(self) -> Shape:
         """The campaign in numbers, of which quotes are made."""
-        settings = self.settings
+        settings, track = self.settings, self.settings.track
+        tracks = settings.kind == "track"
         return Shape(
             policy=self.policy,
             roles=self.platform.roles,
@@ -79,6 +80,8 @@ class Plan:
             max_nodes=settings.budget.max_nodes,
             caps=self.caps,
             flight=min(THREADS, settings.crawl.together or THREADS),
+            back=track.p if tracks else 0.0,
+            rest=track.pause if tracks else 0.0,
         )
 
     @property

@@ -24,6 +24,8 @@ COLLECTS = (
     "estimator", "switch_after", "start", "strategy", "q", "zeta", "nr_d", "features", "regressor", "shadows",
 )  # fmt: skip
 """Keys of [crawl] that only a campaign of kind collect has."""
+TRACKS = ("target", "topical", "expansion", "recrawl", "p", "window", "rest", "parallel")
+"""Keys of [track] that every campaign of that kind rests on; of later ones, those that are not as usual."""
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "command")}
 
 
@@ -96,7 +98,8 @@ class Settings(Section):
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
         if self.kind == "track":
             chosen["kind"] = whole["kind"]
-            chosen["track"] = whole["track"]
+            usual, own = TrackSection().model_dump(mode="json"), whole["track"]
+            chosen["track"] = {key: own[key] for key in own if key in TRACKS or own[key] != usual[key]}
             chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in COLLECTS}
         if accounts := {key: names for key, names in whole["accounts"].items() if names}:
             chosen["accounts"] = accounts

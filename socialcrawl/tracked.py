@@ -84,7 +84,7 @@ class Tracked:
         yields: of first visits and returns.
         age: mean age in seconds of what is held of an account, weighted by importance; None: nobody was read.
         plain_age: the same, each account weighing the same.
-        gone: how many accounts are not visited any more, by why.
+        gone: how many accounts could not be read when last asked, by why.
         posts: that each visit brought, in order.
     """
 
@@ -261,7 +261,8 @@ def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
     look_up = not asked.expanded(settings)
     seeds = Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
     track = settings.track
-    return Track(seeds, returning(settings), None, window=track.width, rest=track.pause, target=aim(settings))
+    window, rest, again, target = track.width, track.pause, track.absence, aim(settings)
+    return Track(seeds, returning(settings), None, window=window, rest=rest, again=again, target=target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,19 @@
 import json
 
 import pytest
-from exporting import SETTINGS, crawled, exported, rows
+from exporting import SETTINGS, a_town, crawled, exported, rows
 from importing import NOW, columns, drawn, files, write_lines
 from storing import a_database
 
 from socialcrawl.imports.bring import as_posts
 from socialcrawl.policies import policy
+from socialcrawl.sections.crawling import CrawlSection
+from socialcrawl.sections.tracking import TrackSection
+from socialcrawl.settings import COLLECTS
+from socialcrawl.store.exports import steering
+from socialcrawl.track.expansion import EXPANSIONS
+from socialcrawl.track.recrawl import RECRAWLS
+from socialcrawl.track.target import TARGETS
 
 
 @pytest.fixture
@@ -80,3 +87,101 @@ def test_an_export_of_ids_names_nobody_in_its_datasheet(connection, tmp_path):
     assert "`telescope`" in whole
     (named,) = exported(connection, tmp_path / "both", "ids", "csv")["campaigns"]
     assert named["seeds"] == [name for _, name in seeds]
+
+
+SAMPLE = """\
+likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is no random sample: a
+focused crawl asks those accounts first that its estimator expects to say most about the topic, and its choice depends
+on the seeds. Shares and averages over these posts say nothing about the platform as a whole. An account that was never
+"""
+TRACK = TrackSection().model_dump(mode="json")
+
+
+@pytest.fixture
+def town(tmp_path):
+    with a_town(tmp_path) as made:
+        yield made
+
+
+def settle(connection, settings):
+    """Write other settings for the campaign, as if it had always had them."""
+    with connection.begin():
+        for table in ("campaign", "version"):
+            connection.exec_driver_sql(f"update {table} set settings = ?", (json.dumps(settings),))
+
+
+def tracked(connection, folder, **track):
+    """(datasheet.md, the campaign in datasheet.json) of the town's crawl, as if it had tracked accounts."""
+    had = {"crawl": CrawlSection(steps=14).model_dump(mode="json"), "track": TRACK | track}
+    settle(connection, SETTINGS | {"kind": "track"} | had)
+    (campaign,) = exported(connection, folder, "csv")["campaigns"]
+    return told(folder), campaign
+
+
+def test_a_campaign_that_tracks_accounts_says_how_it_chose_and_names_no_estimator(town, tmp_path):
+    changed = {
+        "expansion": "opic",
+        "recrawl": "ldu",
+        "p": 0.7,
+        "window": "7d",
+        "rest": "12h",
+        "memory": 4.0,
+        "again": "30d",
+    }
+    text, campaign = tracked(town, tmp_path / "a", **changed, lean=-0.5, extra=2.0, topical=True)
+    assert campaign["kind"] == "track"
+    assert campaign["settings"]["track"] == TRACK | changed | {"lean": -0.5, "extra": 2.0, "topical": True}
+    assert not set(campaign["settings"]["crawl"]) & set(COLLECTS)
+    assert campaign["settings"]["crawl"]["steps"] == 14
+    for of_another_kind in ("estimator", "strategy", "switch_after", "nr_d", "focused crawl"):
+        assert of_another_kind not in text
+    for line in (
+        "Motivation: the accounts that count, and what they write",
+        "- kind: `track`, which finds accounts that count and goes back to them for what they wrote since",
+        "- what counts: links to an account that were seen; they never expire",
+        "- asked among accounts that were not read yet: the one with the most of OPIC's cash",
+        "- visits that go back: 70%, as long as there is somebody for either",
+        "- posts that count: those of the 7d before a visit",
+        "- after a visit an account is left alone for 12h",
+        "- accounts that were lost are tried again after 30d",
+        "- OPIC's cash leans to accounts that were already read: 0.5 of 1",
+        "- OPIC's importance looks back on the last 4 of its clock G",
+    ):
+        assert f"\n{line}\n" in text
+    assert "the accounts that are linked to most, or anybody, by a coin" in text
+    assert all(f"{key} = `{value}`" in text for key, value in campaign["settings"]["track"].items())
+    assert "no random sample: a\ncrawl that tracks accounts prefers those" in text
+    assert max(map(len, text.split("## Composition")[1].split("## Campaign")[0].splitlines())) <= 120
+    plain, _ = tracked(town, tmp_path / "b", window="all", again="never")
+    assert "- accounts that were lost are not tried again\n" in plain
+    assert "- posts that count: of any age\n" in plain
+    assert "- OPIC's importance looks back on its whole history\n" in plain
+    assert "leans" not in plain
+    assert "adds" not in plain
+
+
+def test_there_are_words_for_all_that_a_campaign_may_choose_by():
+    assert set(steering.EXPANSIONS) == set(EXPANSIONS)
+    assert set(steering.RECRAWLS) == set(RECRAWLS)
+    assert set(steering.TARGETS) == set(TARGETS)
+    assert set(steering.PARALLEL) == {"once", "visits"}
+    assert steering.COLLECTS == COLLECTS
+
+
+def test_campaigns_of_both_kinds_say_so_each_for_itself_and_others_stay_as_they_were(town, tmp_path):
+    settle(town, SETTINGS | {"kind": "collect", "track": TRACK})
+    (campaign,) = exported(town, tmp_path / "now", "csv")["campaigns"]
+    assert "kind" not in campaign
+    assert "track" not in campaign["settings"]
+    settle(town, SETTINGS)
+    exported(town, tmp_path / "older", "csv")
+    assert told(tmp_path / "now") == told(tmp_path / "older")
+    assert SAMPLE in told(tmp_path / "now")
+    tracked(town, tmp_path / "kinds")
+    crawled(town, name="other")
+    exported(town, tmp_path / "both", "csv", whole=True)
+    text = told(tmp_path / "both")
+    assert "It is no random sample: a\nfocused crawl asks" in text
+    assert "\na crawl that tracks accounts prefers those" in text
+    assert text.count("- kind: `track`") == 1
+    assert text.count("estimator = `nh-ne-sum`") == 1

@@ -193,7 +193,7 @@ TRACKED_ACCOUNT = (
         "outlinks": "links seen in its posts, all visits",
         "yield": "new links a day between its two latest visits; NULL before the second",
         "link_score": "in-degrees of whom the latest visit newly linked to; NULL before the second",
-        "gone": "why it is not visited any more, as in outcome.missing; NULL: it is",
+        "gone": "why it could not be read when last asked, as in outcome.missing; NULL: it could, or was not asked",
         "node": "account.node",
     },
     """select c.name, coalesce(a.username, a.platform_id), s.importance, s.indegree, s.relevance, s.occurrences,
@@ -270,7 +270,12 @@ def _standing() -> None:
             "importance", sa.Float(), nullable=False, comment="OPIC: (H + C) / (G + 1), its share of all importance"
         ),
         sa.Column("history", sa.Float(), nullable=False, comment="OPIC's H: all cash that it has paid out"),
-        sa.Column("gone", sa.Text(), nullable=True, comment="why it is not visited any more; NULL: it is"),
+        sa.Column(
+            "gone",
+            sa.Text(),
+            nullable=True,
+            comment="why it could not be read when last asked; NULL: it could, or nobody asked",
+        ),
         sa.ForeignKeyConstraint(["campaign"], ["campaign.id"], name=op.f("fk_standing_campaign")),
         sa.ForeignKeyConstraint(["node"], ["account.node"], name=op.f("fk_standing_node")),
         sa.PrimaryKeyConstraint("campaign", "node", name=op.f("pk_standing")),

@@ -14,7 +14,7 @@ from socialcrawl.apps.counts import begun, counts
 from socialcrawl.apps.quote import quoted
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
-from socialcrawl.limits.likely import CAP, COUNTED, STORED, TOKENS, Reached
+from socialcrawl.limits.likely import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, Reached
 from socialcrawl.limits.quote import Line, Quote
 from socialcrawl.limits.shape import Amount, full, left, windows
 from socialcrawl.model import MILLS_PER_DOLLAR, iso
@@ -28,17 +28,19 @@ LARGE = 1_000_000  # from here on, numbers are told in millions
 TINY = 1e-9
 ENDLESS = 100 * 366 * 86_400.0  # seconds: what takes longer has no end
 COLUMNS = ("requests", "windows", "time", "posts", "users", "cost")
-RESTS = {COUNTED: "as X has counted", STORED: "as in the database"}
+RESTS = {COUNTED: "as X has counted", STORED: "as in the database", SAID: "p under [track]"}
 MEANS = {
     "posts_per_page": "posts on a page of a timeline",
     "pages": "pages of an account that can be read",
     "missing": "accounts that cannot be read",
     "named": "accounts that are known by their name only",
+    "back": "steps that go back, once somebody is rested",
+    "returned": "posts that a return brings",
     "authors": "new authors for each post found",
     "answer": "seconds for an answer",
     "matches": "posts of seven days that the searches find",
 }
-FORMS = {"missing": ".0%", "named": ".0%", "answer": ".2f", "matches": ",.0f"}
+FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
 
 
 def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
@@ -77,7 +79,7 @@ def show(console: Console, meant: Plan, found: Quote) -> None:
 
 def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
     """A quote as plain values; None is without end, money is in dollars, times are in seconds."""
-    done, typical = found.done, found.typical
+    done = found.done
     return {
         "campaign": meant.settings.name,
         "server": meant.base,
@@ -98,10 +100,10 @@ def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "done": {"searches": done.queries, "seeds": done.seeds, "steps": done.steps},
         "began": None if done.began is None else iso(done.began),
         "allowed": found.allowed,
+        **({"first_visits_before_rest": _whole(found.alone)} if meant.shape.back else {}),
         "first_reached": {"at_most": _reached(found.soonest), "probably": _reached(found.reached)},
         "means": {
-            name: {"value": value, "rests_on": typical.on("more" if name == "pages" else name)}
-            for name, value in _means(meant, found).items()
+            name: {"value": value, "rests_on": _base(found, name)} for name, value in _means(meant, found).items()
         },
     }
 
@@ -159,8 +161,22 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
         yield f"answers in the database that are younger than {settings.source.reuse_hours:g} h cost nothing"
     yield "probably rests on:"
     for name, value in _means(meant, found).items():
-        rests = RESTS.get(found.typical.on("more" if name == "pages" else name), "assumed")
-        yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({rests})"
+        yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({RESTS.get(_base(found, name), ASSUMED)})"
+    if meant.shape.back:
+        yield from _returning(meant, found)
+
+
+def _returning(meant: Plan, found: Quote) -> Iterator[str]:
+    """What is assumed of a campaign that goes back to accounts."""
+    track, back = meant.settings.track, meant.shape.back
+    if back < 1:
+        yield "  there is always somebody new to ask, or more steps go back than that (assumed)"
+    if found.alone:
+        every = found.alone >= left(meant.shape, found.done).steps
+        which = "all steps are first visits" if every else f"the first {_number(found.alone)} steps are first visits"
+        yield f"  {which}: until then nobody is rested (rest = {track.rest})"
+    if track.width is not None and found.typical.on("posts_per_page") == ASSUMED:
+        yield f"  first visits bring as much as without window = {track.window}, which can only make it less (assumed)"
 
 
 def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
@@ -192,12 +208,21 @@ def _means(meant: Plan, found: Quote) -> dict[str, float]:
     pages = typical.pages_per_user(shape.pages_per_user)
     means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}
     means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}
+    if shape.back:
+        means |= {"back": shape.back, "returned": typical.returned}
     waiting = left(shape, found.done).queries
     if waiting:
         page = full(shape, shape.roles.search) * shape.search_pages
         matches = (page,) * shape.queries if typical.matches is None else typical.matches
         means |= {"authors": typical.authors, "matches": sum(matches[-waiting:])}
     return means
+
+
+def _base(found: Quote, name: str) -> str:
+    """What a mean rests on."""
+    if name == "back":
+        return SAID
+    return found.typical.on("more" if name == "pages" else name)
 
 
 def _fee(meant: Plan) -> str:

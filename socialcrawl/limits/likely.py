@@ -3,11 +3,15 @@
 The campaign is gone through in its order, searches, look-ups, seeds, steps, each in mean numbers (`Typical`), until it
 is done or the next request finds no budget left. With the dearest numbers (`FULL`) the same tells how soon a budget can
 be reached at all.
+
+Of a campaign that tracks accounts a share of the steps are returns, which bring only what is new. Nobody is gone back
+to before the first account asked is rested. From then on somebody always is, if there is always somebody new to ask:
+those asked for the first time a rest ago or earlier are never fewer than those gone back to since.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil, inf
+from math import ceil, floor, inf
 
 from socialcrawl.limits.shape import (
     Amount,
@@ -26,7 +30,7 @@ from socialcrawl.limits.shape import (
     times,
 )
 
-COUNTED, STORED, ASSUMED = "counted", "stored", "assumed"  # what a number rests on
+COUNTED, STORED, ASSUMED, SAID = "counted", "stored", "assumed", "said"  # what a number rests on; SAID: by the settings
 CAP = "cap"  # what is reached where the platform's cap on posts is
 TOKENS = "tokens"  # what is reached where no token may ask an endpoint
 
@@ -43,6 +47,9 @@ class Typical:
         authors: authors who are new, for each post that a search finds.
         answer: seconds for an answer.
         matches: posts that each search would find; None: as many as it may read.
+        returned: posts that a return to an account brings: those since it was asked last.
+        return_pages: requests of a timeline for that.
+        return_named: the share of returns that begin with a look-up.
         rests: on what a number rests, by its name: COUNTED | STORED; ASSUMED where nothing is said.
     """
 
@@ -53,6 +60,9 @@ class Typical:
     authors: float = 0.8
     answer: float = 0.5
     matches: tuple[int, ...] | None = None
+    returned: float = 10.0
+    return_pages: float = 1.0
+    return_named: float = 0.0
     rests: Mapping[str, str] = field(default_factory=dict)
 
     def pages_per_user(self, most: int) -> float:
@@ -73,12 +83,16 @@ FULL = Typical(100.0, (1.0,), 0.0, 1.0, 1.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A stretch of a campaign: `turns` times the same means by endpoint (without seconds), `nodes` asked in each."""
+    """A stretch of a campaign: `turns` times the same means by endpoint (without seconds), `nodes` asked in each.
+
+    `before` are turns of an earlier stretch of that name, whose means were others.
+    """
 
     name: str
     turns: float
     means: Mapping[str, Amount]
     nodes: int = 0
+    before: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +121,7 @@ def likely(
 def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:
     """What is left of a campaign, in its order."""
     roles, most = shape.roles, full(shape, shape.roles.search)
-    matches = typical.matches or (shape.search_pages * most,) * shape.queries
-    reads = [min(found, shape.search_pages * most) for found in matches[done.queries :]]
-    rest = left(shape, done, now, authors=sum(reads) * typical.authors)
-    reads = reads[: rest.queries]
+    reads, rest = _ahead(shape, typical, done, now)
     for posts in reads:
         asked = max(1, ceil(posts / most))
         authors = posts * typical.authors if shape.expanded else 0.0
@@ -119,7 +130,67 @@ def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iter
         if users and name:
             yield Phase("look-ups", 1, {name: _amount(shape, name, looks(shape, users), 0, users)})
     yield Phase("seeds", rest.seeds, _account(shape, typical, 0.0), 1)
-    yield Phase("steps", rest.steps, _account(shape, typical, typical.named), 1)
+    alone = unreturned(shape, typical, done, now)
+    if alone:
+        yield Phase("steps", alone, _account(shape, typical, typical.named), 1)
+    yield Phase("steps", rest.steps - alone, _step(shape, typical), 1, alone)
+
+
+def unreturned(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> float:
+    """How many of the steps still to come are done before the first account asked is rested: first visits all of them.
+
+    A campaign that never expands has none, however long it waits.
+    """
+    if not 0 < shape.back < 1:
+        return 0.0
+    _, rest = _ahead(shape, typical, done, now)
+    resting = max(0.0, shape.rest - (0.0 if done.began is None else now - done.began))
+    return min(rest.steps, max(0, floor(resting * _speed(shape, typical) - rest.seeds)))
+
+
+def _ahead(shape: Shape, typical: Typical, done: Done, now: float) -> tuple[list[int], Left]:
+    """The posts that each search still to come reads, and what is left to do if they bring so many authors."""
+    most = shape.search_pages * full(shape, shape.roles.search)
+    matches = typical.matches or (most,) * shape.queries
+    reads = [min(found, most) for found in matches[done.queries :]]
+    rest = left(shape, done, now, authors=sum(reads) * typical.authors)
+    return reads[: rest.queries], rest
+
+
+def _speed(shape: Shape, typical: Typical) -> float:
+    """First visits per second that the windows and the answers allow; 0 if nobody may ask."""
+    means = {name: mean.requests for name, mean in _account(shape, typical, typical.named).items()}
+    speeds = [pace(shape, name) / requests for name, requests in means.items() if requests]
+    speeds += [pool_pace(shape, pool) / asked for pool, asked in pooled(shape, means).items() if asked]
+    waited = sum(means.values()) * typical.answer / shape.flight
+    return min([*speeds, *([1 / waited] if waited else [])], default=0.0)
+
+
+def _step(shape: Shape, typical: Typical) -> dict[str, Amount]:
+    """The mean of a step, of which so many go back."""
+    first = _account(shape, typical, typical.named)
+    if not shape.back:
+        return first
+    again = _return(shape, typical)
+    names = dict.fromkeys([*first, *again])
+    return {name: _plus(_part(first.get(name), 1.0 - shape.back), _part(again.get(name), shape.back)) for name in names}
+
+
+def _return(shape: Shape, typical: Typical) -> dict[str, Amount]:
+    """The mean of going back to an account: what is new, and no look-up but where the platform takes one each time."""
+    roles = shape.roles
+    most, pages = shape.pages_per_user * full(shape, roles.timeline), min(typical.return_pages, shape.pages_per_user)
+    means = {roles.timeline: _amount(shape, roles.timeline, pages, min(typical.returned, most), 0)}
+    if typical.return_named and roles.by_name:
+        look = _amount(shape, roles.by_name, typical.return_named, 0, typical.return_named)
+        means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
+    return means
+
+
+def _part(mean: Amount | None, share: float) -> Amount:
+    if mean is None:
+        return Amount()
+    return Amount(share * mean.requests, share * mean.posts, share * mean.users, share * mean.money)
 
 
 def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
@@ -166,7 +237,7 @@ class _Course:
         seconds += [asked / speed for asked, speed in speeds if speed]
         self.spent = replace(self.spent, seconds=self.spent.seconds + max(seconds))
         self.nodes += times(turns, phase.nodes)
-        return Reached(budget, phase.name, turns) if turns < phase.turns else None
+        return Reached(budget, phase.name, phase.before + turns) if turns < phase.turns else None
 
     def _use(self, endpoint: str, mean: Amount, turns: float) -> float:
         """Count some turns of an endpoint; the seconds that its windows take for them."""

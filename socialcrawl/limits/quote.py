@@ -1,14 +1,14 @@
 """What a campaign needs before it ends, by endpoint: at most, and probably. Pure.
 
 `at_most` bounds what a server can bring that answers every request; what fails is asked again and comes on top, but
-never passes the budget.
+never passes the budget. For it every step is a first visit: one that goes back may bring as much.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
-from socialcrawl.limits.likely import FULL, Reached, Typical, likely
+from socialcrawl.limits.likely import FULL, Reached, Typical, likely, unreturned
 from socialcrawl.limits.shape import Amount, Done, Left, Shape, allowed, bursts, left, looks, pace, price, times
 
 
@@ -29,10 +29,12 @@ class Quote:
     Attributes:
         lines: by endpoint; `most` and `likely` are all of them together.
         done: what was done and spent before.
-        soonest: the budget that is reached first if every page is full and every account has to be looked up.
+        soonest: the budget that is reached first if every page is full, every account has to be looked up, and no step
+            goes back to one that was asked.
         reached: the budget that is probably reached first.
         allowed: n = k T / d, the timelines that the windows allow in the campaign's whole time; None without an end.
         typical: the numbers that `likely` rests on.
+        alone: how many of the steps still to come go back to nobody, as nobody is rested; probably.
     """
 
     lines: tuple[Line, ...]
@@ -43,6 +45,7 @@ class Quote:
     reached: Reached | None
     allowed: int | None
     typical: Typical
+    alone: float = 0.0
 
 
 def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float = 0.0) -> Quote:
@@ -56,10 +59,11 @@ def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float =
         total(shape, most, done, now),
         together,
         done,
-        likely(shape, FULL, done, now)[2],
+        likely(replace(shape, back=0.0), FULL, done, now)[2],
         reached,
         None if lasting is None else allowed(shape, shape.roles.timeline, lasting),
         typical,
+        unreturned(shape, typical, done, now),
     )
 
 

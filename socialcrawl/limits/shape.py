@@ -40,6 +40,8 @@ class Shape:
         max_nodes: the most accounts to ask, seeds included.
         caps: the rest of the budget.
         flight: requests in flight at most.
+        back: p, how many of the steps go back to an account that was asked, where one is rested.
+        rest: seconds that an account is left alone after it was asked.
     """
 
     policy: Policy
@@ -55,6 +57,8 @@ class Shape:
     max_nodes: int | None = None
     caps: Caps = field(default_factory=Caps)
     flight: int = 1
+    back: float = 0.0
+    rest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Done:
         looked_up: seeds that were looked up, `gone` those of them that cannot be asked.
         asked: accounts asked, however that ended: what max_nodes counts.
         seeds: accounts asked before the steps began, `waiting` those that are to be asked again.
-        steps: accounts asked after the seeds.
+        steps: accounts asked after the seeds, each as often as it was.
         known: accounts among the usernames whose ids the database knows.
     """
 

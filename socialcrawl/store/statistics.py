@@ -37,10 +37,22 @@ KNOWN = """
 select count(*) from account
 where platform = :platform and platform_id is not null and handle in :names
 """
-# Only answers of the platform: what was held was one before.
+# Only answers of the platform: what was held was one before. Returns bring what is new, and no pages of an account.
 PAGES = """
-select part, count(*), count(cursor), sum(posts) from request
-where endpoint like :timeline and kind = 'ok' and part > 0 and part < 1000 group by part order by part
+select part, count(*), count(cursor), sum(posts) from request r
+where endpoint like :timeline and kind = 'ok' and part > 0 and part < 1000
+  and not exists (select 1 from pick p where p.campaign = r.campaign and p.n = r.n and p.act = 'recrawl')
+group by part order by part
+"""
+# Returns that ended, however; who had to be looked up for them; the pages of timelines, and the posts on them.
+RETURNS = """
+with ended as (
+  select o.campaign, o.n from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+  where p.act = 'recrawl' and coalesce(o.missing, '') <> 'temporary')
+select (select count(*) from ended), count(*) filter (where r.part = 0 and r.endpoint like :by_name),
+  count(*) filter (where r.part > 0 and r.endpoint like :timeline),
+  coalesce(sum(r.posts) filter (where r.part > 0 and r.endpoint like :timeline), 0)
+from request r join ended e on e.campaign = r.campaign and e.n = r.n where r.kind in ('ok', 'missing')
 """
 ACCOUNTS = """
 select count(*), count(o.missing) filter (where o.missing not like 'same-as:%') from outcome o
@@ -121,6 +133,8 @@ def typical(connection: Connection, roles: Roles) -> Typical:
         pages = connection.execute(text(PAGES), {"timeline": f"%{roles.timeline}%"}).all()
         accounts, gone = _one(connection, ACCOUNTS)
         steps, named = _one(connection, NAMED, by_name=f"%{roles.by_name}")
+        asked = {"timeline": f"%{roles.timeline}%", "by_name": f"%{roles.by_name}"}
+        returns, *brought = map(int, _one(connection, RETURNS, **asked))
         searched, authors = map(int, _one(connection, SEARCHED))
         seconds = SECONDS[connection.dialect.name]
         answers, mean = _one(
@@ -138,6 +152,8 @@ def typical(connection: Connection, roles: Roles) -> Typical:
         found["missing"] = gone / accounts
     if steps >= LEAST:
         found["named"] = named / steps
+    if returns >= LEAST:
+        found |= zip(("return_named", "return_pages", "returned"), (each / returns for each in brought), strict=True)
     if searched >= LEAST:
         found["authors"] = min(1.0, authors / searched)
     if answers >= LEAST:

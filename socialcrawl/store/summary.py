@@ -61,11 +61,12 @@ class Summary:
     """What a campaign has found so far, and what it took.
 
     `base_url` is the server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the
-    values beta of the seeds and of the steps after them, in order (float64). `posts` counts posts read (a post read
-    twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by the price
-    table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were not asked for
-    again, which are in no other count. `missing` counts accounts by why their latest outcome is none. `billed_posts` has, for each UTC day of our clock, (day, posts billed, dollars
-    for everything); posts where each is billed once a day, else posts read.
+    values beta of the seeds and of the steps after them, in order (float64). `missing` counts accounts by why their
+    latest outcome is none. `posts` counts posts read (a post read twice counts twice), `held` those in the database, of
+    all campaigns. `cost` is in mills of a cent by the price table, `began` and `ended` are ISO 8601. `reused` counts
+    answers that the database had and that were not asked for again, which are in no other count. `billed_posts` has,
+    for each UTC day of our clock, (day, posts billed, dollars for everything); posts where each is billed once a day,
+    else posts read.
     """
 
     name: str

@@ -195,7 +195,7 @@ standing = Table(
     Column("link_score", Float, comment="in-degrees of whom the latest visit newly linked to; NULL before the second"),
     Column("importance", Float, nullable=False, comment="OPIC: (H + C) / (G + 1), its share of all importance"),
     Column("history", Float, nullable=False, comment="OPIC's H: all cash that it has paid out"),
-    Column("gone", Text, comment="why it is not visited any more; NULL: it is"),
+    Column("gone", Text, comment="why it could not be read when last asked; NULL: it could, or nobody asked"),
     comment="what a campaign of kind track knows of each account, as it was last written",
     sqlite_with_rowid=False,
 )

@@ -280,7 +280,7 @@ TRACKED_ACCOUNT = View(
         "outlinks": "links seen in its posts, all visits",
         "yield": "new links a day between its two latest visits; NULL before the second",
         "link_score": "in-degrees of whom the latest visit newly linked to; NULL before the second",
-        "gone": "why it is not visited any more, as in outcome.missing; NULL: it is",
+        "gone": "why it could not be read when last asked, as in outcome.missing; NULL: it could, or was not asked",
         "node": "account.node",
     },
     """select c.name, coalesce(a.username, a.platform_id), s.importance, s.indegree, s.relevance, s.occurrences,

@@ -16,13 +16,15 @@ from socialcrawl.importance.opic import Cash
 from socialcrawl.model import Node, Outcome, Pick, Stop, Wait
 from socialcrawl.protocols import Batch, History
 from socialcrawl.track.choice import Choice
-from socialcrawl.track.picture import FRONTIER, GONE, Picture
+from socialcrawl.track.picture import CRAWLED, FRONTIER, GONE, Picture
 from socialcrawl.track.renames import merge
 from socialcrawl.track.target import Target
 from socialcrawl.track.visits import lose, visit
 
 REST = 20  # picks after which a node that failed for a while may be asked again
 FORGOTTEN = "forgotten"
+FOR_GOOD = (FORGOTTEN, "excluded", "opted-out")  # it is not the account that is away
+DOUBLINGS = 64  # of a pause: more would be no number
 
 
 class Track:
@@ -36,6 +38,8 @@ class Track:
         mark: the platform's mark of an instant (Unix seconds), "" where it has none.
         window: seconds back that anything is asked for, w; None: as far as there is something.
         rest: seconds that an account is left alone after a visit.
+        again: seconds after which an account that was lost may be asked again, twice as long after each further loss in
+            a row; None: never.
         target: what is looked for, and how links count.
         cash: OPIC's accounts, fresh, where they are not the plain ones; by itself the crawl makes those if target or
             policies ask for them.
@@ -45,7 +49,7 @@ class Track:
         relevance: how much the values of accounts grew by picks after the seeds; `seed_relevance`: by the seeds.
         imported: accounts whose posts came from a file.
         picture: what is known.
-        gone: why nodes are asked no more.
+        gone: why nodes are asked no more, or are away, until they are read again; `losses`: how often in a row.
         failures: how often nodes failed in a row; `resting`: the pick from which they may be asked again.
     """
 
@@ -59,6 +63,7 @@ class Track:
         mark: Callable[[float], str] = lambda _: "",
         window: float | None = None,
         rest: float = 0.0,
+        again: float | None = None,
         target: Target | None = None,
         cash: Cash | None = None,
     ) -> None:
@@ -70,7 +75,9 @@ class Track:
         self.picture = Picture(self.target, cash, rest)
         self.picks = self.taken = self.imported = 0
         self.relevance = self.seed_relevance = 0.0
+        self.again, self.latest = again, 0.0  # of all answers
         self.gone: dict[Node, str] = {}
+        self.losses: dict[Node, int] = {}
         self.failures: dict[Node, int] = {}
         self.resting: dict[Node, int] = {}
 
@@ -83,18 +90,14 @@ class Track:
         """The next `size` picks: seeds while there are any, then what the policies say, no node twice."""
         act, nodes = self.seeds.due(size, self.width)
         if nodes:
-            since = (self._since(node, now) if act == "seed" else "" for node in nodes)
-            return tuple(
-                Pick(self.picks + i, node, act, since=mark)
-                for i, (node, mark) in enumerate(zip(nodes, since, strict=True))
-            )
+            return tuple(self._in_line(self.picks + i, node, act, now) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported:
             return Stop("failed", self.seeds.complaint())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
             return Stop("done", f"all {self.steps} steps are done")
         self.picture.wake(now)
-        return self._picked(left, now) or self._later(left, now)
+        return self._returning(left, now) or self._picked(left, now) or self._later(left, now)
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Learn what the visits brought, in pick order."""
@@ -123,12 +126,23 @@ class Track:
         who link there.
         """
         picture = self.picture
-        rows = np.flatnonzero(np.array(picture.state, np.int64) != GONE)
+        there = np.array(picture.state, np.int64) != GONE
+        there[[*picture.away]] = False
+        rows = np.flatnonzero(there)
         weights = self.importance(rows) if self.target.name == "importance" else picture.column(self.target.name)[rows]
         order = np.argsort(-weights, kind="stable")[:top]
         return [(picture.nodes[row], weight) for row, weight in zip(rows[order], weights[order].tolist(), strict=True)]
 
     # -- Choosing
+
+    def _returning(self, left: int, now: float) -> Batch:
+        """Seeds that were away before anybody could read them: no policy need ask for those who were named."""
+        picture = self.picture
+        rows = [row for row in picture.away if picture.may_return(row) and self._is_unread_seed(row)][:left]
+        return tuple(self._in_line(self.picks + i, picture.nodes[row], "seed", now) for i, row in enumerate(rows))
+
+    def _is_unread_seed(self, row: int) -> bool:
+        return self.picture.state[row] == FRONTIER and self.picture.nodes[row] in self.seeds
 
     def _picked(self, left: int, now: float) -> Batch:
         picked: list[Pick] = []
@@ -160,14 +174,26 @@ class Track:
     def _later(self, left: int, now: float) -> Batch | Wait | Stop:
         """With nobody to ask now: wait for the next whose rest is over, or ask those before their time who failed."""
         soonest = self.picture.soonest() if self.choice.policies["recrawl"] is not None else None
+        pause = self._pause()
         if soonest is not None:
-            return Wait(soonest, "every account in reach was visited a short while ago")
+            until = soonest if pause is None else min(soonest, pause)
+            return Wait(until, "every account in reach was visited a short while ago")
         nodes = list(self.resting)[:left]
         if nodes:
             return tuple(self._late(self.picks + i, node, now) for i, node in enumerate(nodes))
         if self.seeds.unread and not self.imported:
             return Stop("failed", self.seeds.complaint())
+        if pause is not None:
+            return Wait(pause, "nobody is left to ask but accounts that could not be read, and may be back by then")
         return Stop("done", "there is nobody left to ask: every account in reach was visited, or cannot be read")
+
+    def _pause(self) -> float | None:
+        """When the next pause is over of those who are away and would be asked; None where there is nobody."""
+        policies = self.choice.policies
+        states = [state for act, state in (("expand", FRONTIER), ("recrawl", CRAWLED)) if policies[act] is not None]
+        pauses = self.picture.pauses()
+        wanted = (row for row in pauses if self.picture.state[row] in states or self._is_unread_seed(row))
+        return min((pauses[row] for row in wanted), default=None)
 
     def _late(self, n: int, node: Node, now: float) -> Pick:
         crawled = self.picture.is_crawled(node)
@@ -177,6 +203,8 @@ class Track:
 
     def _take(self, pick: Pick, outcome: Outcome) -> None:
         self.picks = pick.n + 1
+        self.latest = max(self.latest, outcome.at)
+        self.picture.learn(self.latest)
         if pick.act in ("search", "resolve"):
             self.seeds.absorb(pick, outcome, self._asked)
             return
@@ -195,7 +223,7 @@ class Track:
             self._miss(pick, missing)
             return
         self.failures.pop(node, None)
-        self.gone.pop(node, None)
+        self._found(node)
         gain = visit(self.picture, node, outcome, pick.since)
         if pick.act == "seed":
             self.seed_relevance += gain
@@ -205,7 +233,8 @@ class Track:
     def _asked(self, node: Node) -> bool:
         """Whether a node was asked before and does not wait for another time."""
         row = self.picture.row(node)
-        return row >= 0 and self.picture.state[row] != FRONTIER and node not in self.resting
+        asked = row >= 0 and (self.picture.state[row] != FRONTIER or row in self.picture.away)
+        return asked and node not in self.resting
 
     def _sow(self, node: Node) -> None:
         """Make the seeds known, all at once, when the first of them is asked; they share OPIC's cash to start with."""
@@ -218,7 +247,8 @@ class Track:
         if why.startswith(SAME):
             other = Node(int(why.removeprefix(SAME)))
             merge(self.picture, node, other)
-            self.gone.pop(other, None)
+            self._found(node)
+            self._found(other)
             self.failures.pop(node, None)
         elif why == "temporary":
             self._fail(node, pick.n)
@@ -234,9 +264,19 @@ class Track:
             self._lose(node, "temporary")
 
     def _lose(self, node: Node, why: str) -> None:
-        lose(self.picture, node, trace=why != FORGOTTEN)
+        until = None
+        if self.again is not None and why not in FOR_GOOD:
+            self.failures.pop(node, None)  # somebody who fails three times more is lost once more
+            self.losses[node] = losses = self.losses.get(node, 0) + 1
+            until = self.latest + self.again * 2.0 ** min(losses - 1, DOUBLINGS)
+        lose(self.picture, node, until=until, trace=why != FORGOTTEN)
         if why != FORGOTTEN:
             self.gone[node] = why
+
+    def _found(self, node: Node) -> None:
+        """Take a node for lost no longer."""
+        self.gone.pop(node, None)
+        self.losses.pop(node, None)
 
     def _wake_up(self, node: Node) -> None:
         if self.resting.pop(node, None) is not None:

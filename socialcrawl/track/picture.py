@@ -4,6 +4,7 @@
 """
 
 import math
+import sys
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
@@ -24,6 +25,7 @@ SUMS = ("n_sum", "e_sum", "relevance")
 """Sums over the links (u, v) known to a row v: of w(u), of w(u, v), of their product (Gouriten et al., section 5.2)."""
 
 FRONTIER, CRAWLED, GONE = 0, 1, 2
+LEAST = -sys.float_info.max  # weighs less than anybody who holds cash
 ONES = ""  # the column in which everybody has 1
 LISTS = (*(name for name in COLUMNS if name != "cash"), "n_sum", "e_sum")
 
@@ -46,7 +48,9 @@ class Picture:
         links: by row, occurrences in what names each target, by the target's row.
         lists: COLUMNS (without cash) and SUMS, by row.
         left: how many rows are in the frontier and may be asked.
-        lost: the rows that are GONE.
+        away: from when those may be asked again (Unix seconds) who were lost and not for good, by row; until one of
+            them is read, it is left out of `rows`.
+        lost: the rows that hold no cash and get none: GONE, and away as long as their pause lasts.
     """
 
     def __init__(self, target: Target, cash: Cash | None = None, rest: float = 0.0) -> None:
@@ -60,11 +64,13 @@ class Picture:
         self.links: list[dict[int, int]] = []
         self.lists: dict[str, list[float]] = {name: [] for name in LISTS}
         self.left = 0
+        self.away: dict[int, float] = {}
         self.lost: set[int] = set()
         self._row_of: dict[int, int] = {}
         self._asleep: set[int] = set()  # rows that failed for a while
-        self._early: set[int] = set()  # rows whose rest was not over when last looked at
-        self._due: list[tuple[float, int]] = []  # a heap: when rests end; some entries are outdated
+        self._early: set[int] = set()  # rows whose rest or pause was not over when last looked at
+        self._due: list[tuple[float, int]] = []  # a heap: when rests and pauses end; some entries are outdated
+        self._pauses: list[tuple[float, int]] = []  # the same of pauses, as far as no answer was later than that
         self._now = -math.inf
         self._trees: dict[tuple[str, int, str], Urn | Tops] = {}
         self._offset = 0.0  # of cash, when trees were last told of it
@@ -85,8 +91,10 @@ class Picture:
         return row >= 0 and self.state[row] == CRAWLED
 
     def rows(self, state: int) -> NDArray[np.int64]:
-        """The rows in a state, in order of discovery."""
-        return np.flatnonzero(np.array(self.state, np.int64) == state)
+        """The rows in a state, in order of discovery, but for those that are away."""
+        there = np.array(self.state, np.int64) == state
+        there[[*self.away]] = False
+        return np.flatnonzero(there)
 
     def column(self, name: str) -> NDArray[np.float64]:
         """One of COLUMNS or SUMS for all rows, float64."""
@@ -179,48 +187,104 @@ class Picture:
                     tree.touch_all()
 
     def move(self, row: int, state: int) -> None:
-        """Put a row among the frontier, the crawled or those that are gone; it sleeps no longer."""
-        self.left -= self.state[row] == FRONTIER and row not in self._asleep
+        """Put a row among the frontier, the crawled or those that are gone; it neither sleeps nor is away any more."""
+        self.left -= self._open(row)
         self._asleep.discard(row)
+        self._early.discard(row)
+        self.away.pop(row, None)
         self.state[row] = state
         (self.lost.add if state == GONE else self.lost.discard)(row)
-        self.left += state == FRONTIER
-        if self._early and state != CRAWLED:
-            self._early.discard(row)
+        self.left += self._open(row)
 
     def sleep(self, row: int, *, asleep: bool) -> None:
         """Take a row out for a while, or let it be asked again."""
         if (row in self._asleep) != asleep:
+            self.left -= self._open(row)
             (self._asleep.add if asleep else self._asleep.remove)(row)
-            self.left += (-1 if asleep else 1) if self.state[row] == FRONTIER else 0
+            self.left += self._open(row)
             self.touch((row,))
+
+    def leave(self, row: int, until: float) -> None:
+        """Let a row be away: lost, and asked again at `until` (Unix seconds) at the earliest."""
+        self.move(row, FRONTIER if math.isnan(self.last_at[row]) else CRAWLED)
+        self.left -= self._open(row)
+        self.away[row] = until
+        self.lost.add(row)
+        self._rests(row)
+        heappush(self._pauses, (until, row))
+
+    def back(self, row: int) -> None:
+        """Let a row be away no longer, as if it had not been lost; another row stays as it is."""
+        if row in self.away:
+            self.move(row, self.state[row])
+            if self.state[row] == CRAWLED and self.rest > 0:
+                self._rests(row)
+            self._come(row)
+
+    def learn(self, now: float) -> None:
+        """Let those hold cash again whose pause was over at `now`, when something was answered; they are newcomers."""
+        while self._pauses and self._pauses[0][0] <= now:
+            until, row = heappop(self._pauses)
+            if self.away.get(row) == until and row in self.lost:
+                self.lost.remove(row)
+                self.left += self._open(row)
+                self._come(row)
+
+    def may_return(self, row: int) -> bool:
+        """Whether a row is away and may be asked again, by the time of `wake`."""
+        return row in self.away and row not in self._early and row not in self._asleep
 
     def visited(self, row: int, at: float) -> None:
         """Note that the account in a row was visited, and begins to rest."""
         self.last_at[row] = at
         if self.rest > 0:
-            self._early.add(row)
-            heappush(self._due, (at + self.rest, row))
+            self._rests(row)
 
     def wake(self, now: float) -> None:
-        """Let those be asked whose rest is over at `now`, and no others."""
-        if self.rest <= 0:
+        """Let those be asked whose rest or pause is over at `now`, and no others."""
+        if self.rest <= 0 and not self.away:
             return
         if now < self._now:  # somebody asks for a time before the last: rests that were over are not
-            back = [row for row in self.rows(CRAWLED).tolist() if self.last_at[row] + self.rest > now]
+            resting = self.rows(CRAWLED).tolist() if self.rest > 0 else []
+            back = [row for row in (*resting, *self.away) if self._until(row) > now]
             self._early.update(back)
-            self._due = sorted((self.last_at[row] + self.rest, row) for row in self._early)
+            self._due = sorted((self._until(row), row) for row in self._early)
             self.touch(back)
         self._now = now
         while self._due and self._due[0][0] <= now:
             _, row = heappop(self._due)
-            if row in self._early and self.last_at[row] + self.rest <= now:
+            if row in self._early and self._until(row) <= now:
                 self._early.remove(row)
                 self.touch((row,))
 
     def soonest(self) -> float | None:
         """When the next rest is over of somebody who did not fail for a while; None where nobody rests."""
-        return min((self.last_at[row] + self.rest for row in self._early if row not in self._asleep), default=None)
+        resting = self._early - self.away.keys() - self._asleep
+        return min((self._until(row) for row in resting), default=None)
+
+    def pauses(self) -> dict[int, float]:
+        """When pauses are over that last as of `wake`, by row."""
+        return {row: until for row, until in self.away.items() if row in self._early and row not in self._asleep}
+
+    def _come(self, row: int) -> None:
+        """Let a row that was lost hold cash again."""
+        if self.accounts is not None:
+            self.accounts.join(np.array([row]))
+        self.touch((row,))
+
+    def _until(self, row: int) -> float:
+        """When the pause or the rest of a row is over."""
+        pause = self.away.get(row)
+        return self.last_at[row] + self.rest if pause is None else pause
+
+    def _rests(self, row: int) -> None:
+        """Ask a row no more until its pause or its rest is over."""
+        self._early.add(row)
+        heappush(self._due, (self._until(row), row))
+
+    def _open(self, row: int) -> bool:
+        """Whether a row is in the frontier and may be asked."""
+        return self.state[row] == FRONTIER and row not in self._asleep and row not in self.lost
 
     def _weigh(self, state: int, name: str, absent: float) -> Weigh:
         states, asleep, early, column = self.state, self._asleep, self._early, self.lists.get(name)
@@ -241,7 +305,9 @@ class Picture:
         return weights
 
     def _bare_cash(self, row: int) -> float:
-        """The cash of a row without what the virtual page paid to everybody."""
+        """The cash of a row without what the virtual page paid to everybody; those who get none of that are last."""
+        if row in self.lost:
+            return LEAST
         if self.cash is None or row >= len(self.cash.cash):
             return 0.0
         return float(self.cash.cash[row])

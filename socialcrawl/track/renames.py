@@ -15,6 +15,7 @@ def merge(picture: Picture, alias: Node, node: Node) -> None:
     that the larger total counts. Cash and its history are added up.
     """
     left, row = picture.known(alias), picture.known(node)
+    picture.back(row)
     if left == row:
         picture.nodes[row] = node  # it changed its name back
         picture.touch((row,))

@@ -44,13 +44,20 @@ def visit(picture: Picture, node: Node, outcome: Outcome, since: str = "") -> fl
     return new - old
 
 
-def lose(picture: Picture, node: Node, *, trace: bool = True) -> None:
-    """Note that a node cannot be read and is asked no more; what cash it has goes to everybody.
+def lose(picture: Picture, node: Node, *, until: float | None = None, trace: bool = True) -> None:
+    """Note that a node cannot be read; what cash it has goes to everybody.
 
-    Without a `trace` its features go too.
+    Args:
+        picture: where that is put.
+        node: who is lost.
+        until: the instant from which it may be asked again (Unix seconds); None: never.
+        trace: whether its features stay.
     """
     row = picture.known(node)
-    picture.move(row, GONE)
+    if until is None:
+        picture.move(row, GONE)
+    else:
+        picture.leave(row, until)
     if not trace:
         for name in LISTS:
             picture.lists[name][row] = 0.0

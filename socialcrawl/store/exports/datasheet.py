@@ -4,18 +4,25 @@ Its questions are those of "Datasheets for Datasets" (Gebru et al., 2021): motiv
 preprocessing, uses, distribution, maintenance. Every number in it is read from the database.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.store.exports.steering import TRACK, chosen
+
 FORMAT = "socialcrawl export"  # by which a folder is known as an export of ours
+MATTER = "and posts that matter most to the topic"
 SHOWN = 50  # seeds that the page names; all are in the JSON
 
 COMPOSITION = """\
 An instance is a post as the platform showed it to an API token at `fetched_at`, if a request brought it; counts of
 likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is no random sample: a
-focused crawl asks those accounts first that its estimator expects to say most about the topic, and its choice depends
+{chosen} and its choice depends
 on the seeds. Shares and averages over these posts say nothing about the platform as a whole. An account that was never
 asked is here only as far as others mention it or a search found it."""
+COLLECTED = "focused crawl asks those accounts first that its estimator expects to say most about the topic,"
+TRACKED = """\
+crawl that tracks accounts prefers those that count most by the links that it has seen, and goes back to those that it
+has read for what they wrote since, to some more often than to others,"""
 TERMS = """\
 The texts belong to their authors, and the platform's terms bind whoever receives them. Under X's developer agreement
 and policy, others may be given the ids of posts and users (`--format ids`), from which they fetch what is still public;
@@ -41,7 +48,7 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"# Datasheet: {names}", "")
     yield f"Made at {sheet['exported_at']} by socialcrawl {versions['socialcrawl']}, Python {versions['python']},"
     yield f"from a database with schema {versions['schema']}. The same in JSON: datasheet.json."
-    yield from ("", "## Composition", "", COMPOSITION, "")
+    yield from ("", "## Composition", "", COMPOSITION.format(chosen=_sample(sheet["campaigns"])), "")
     yield f"- {posts['posts']:,} posts of {posts['authors']:,} authors, written {_span(posts['first'], posts['last'])}"
     yield f"- collected {_span(posts['fetched_first'], posts['fetched_last'])}"
     yield from _unasked(posts)
@@ -56,6 +63,14 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
 
 
+def _sample(campaigns: Sequence[Mapping[str, Any]]) -> str:
+    """Why it is no random sample."""
+    kinds = {campaign.get("kind") == TRACK for campaign in campaigns}
+    if len(kinds) > 1:
+        return f"{COLLECTED}\na {TRACKED}"
+    return TRACKED if True in kinds else COLLECTED
+
+
 def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
     """Posts that the platform was not asked for."""
     if posts["unasked"]:
@@ -68,14 +83,17 @@ def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
 
 def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
     settings, gaps, seeds = found["settings"], found["gaps"], found["seeds"]
-    topic = settings.get("topic", {})
-    yield "Motivation: the accounts and posts that matter most to the topic"
+    topic, tracks = settings.get("topic", {}), found.get("kind") == TRACK
+    yield "Motivation: the accounts " + ("that count, and what they write" if tracks else MATTER)
     yield from (
         f"- {kind}: {', '.join(map(_code, topic.get(kind) or [])) or 'none'}" for kind in ("keywords", "patterns")
     )
     more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
     yield f"- {len(seeds):,} seeds asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
-    for section in ("seeds", "crawl", "budget", "source"):
+    if tracks:
+        yield "- kind: `track`, which finds accounts that count and goes back to them for what they wrote since"
+        yield from (f"- {said}" for said in chosen(settings.get(TRACK, {})))
+    for section in ("seeds", "crawl", *([TRACK] if tracks else []), "budget", "source"):
         given = ", ".join(f"{name} = {_code(value)}" for name, value in settings.get(section, {}).items())
         yield f"- [{section}] {given or '(not told)'}"
     yield f"- seed of all random draws: {found['seed']}"

@@ -10,6 +10,7 @@ from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.store.exports.cells import Person
 from socialcrawl.store.exports.choice import Choice
 from socialcrawl.store.exports.hiding import Hiding
+from socialcrawl.store.exports.steering import COLLECTS, TRACK
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
 TOLD = {
@@ -94,6 +95,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
     mills = sum(row.pop("mills") for row in requests)
     return {
         "name": about.name,
+        **({"kind": TRACK} if had[-1].get("kind") == TRACK else {}),
         "platform": about.platform,
         "seed": about.seed,
         "created_at": about.created_at,
@@ -126,10 +128,13 @@ def _gaps(choice: Choice, number: int, requests: list[dict[str, Any]]) -> dict[s
 def _settings(given: dict[str, Any], hiding: Hiding | None) -> dict[str, Any]:
     """The settings that may be told."""
     told: dict[str, Any] = {}
-    for section, names in TOLD.items():
+    tracks = given.get("kind") == TRACK
+    for section, names in {**TOLD, **({TRACK: None} if tracks else {})}.items():
         held = given.get(section)
         if isinstance(held, dict):
             told[section] = {name: value for name, value in held.items() if names is None or name in names}
+    if tracks and "crawl" in told:
+        told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in COLLECTS}
     if "topic" in told:
         told["topic"] = {name: _told(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS}
     return told
