@@ -39,6 +39,7 @@ format: $(VENV)/.dev
 
 chaos: $(VENV)/.dev
 	$(BIN)/pytest -m chaos --timeout=1800
+	SOCIALCRAWL_EXAMPLES=1 $(BIN)/pytest -n 2 --dist worksteal --timeout=1800
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ONLY)

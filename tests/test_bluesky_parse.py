@@ -6,6 +6,7 @@ from blueskies import AT, did, facet, naming, no_topic, post, profile, quote, re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared import needed
+from wild import many
 
 from socialcrawl.model import Page, Who
 from socialcrawl.sources.bluesky import parse
@@ -309,7 +310,7 @@ def bent(draw):
 
 
 @given(bent())
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=many(120))
 def test_odd_json_is_a_page_that_a_store_can_hold_or_a_typed_error(payload):
     try:
         page = parse.feed_page(payload, did("ann"), lambda text, lang, at: len(text), keep=True)

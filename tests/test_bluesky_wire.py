@@ -5,6 +5,7 @@ import pytest
 from blueskies import AT, Sky, did, no_topic, post, profile, repost
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.model import Grant, Limit, Request, Who
 from socialcrawl.secret import conceal
@@ -305,7 +306,7 @@ def direct():
 @given(
     asked=st.sampled_from(ASKED), status=st.sampled_from([200, 200, 400, 401, 403, 404, 429, 500]), body=BODIES | JSON
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_whatever_json_comes_the_wire_does_not_raise(direct, asked, status, body):
     reply = direct(asked, httpx.Response(status, json=body))
     assert (reply.kind == "ok") <= (status == 200)

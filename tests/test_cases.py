@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared import needed
 from storing import a_store, reopened
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.cases import crawl_case
@@ -125,7 +126,7 @@ SOME_RECORDS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(SOME_RECORDS, st.sampled_from(["tea", "sea", "of", "none"]), st.integers(1, 3), st.integers(1, 3))
 def test_a_keyword_is_worth_its_records_and_points_to_the_words_in_them(
     tmp_path_factory, records, keyword, limit, pages
@@ -231,7 +232,7 @@ def test_a_form_needs_a_full_text_table_that_can_be_read(tmp_path):
         FormWire(tmp_path / "f.db", 'odd "name', limit=0)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 @given(st.text(max_size=12) | st.sampled_from(['"', 'a" OR "b', "NEAR(", "\0", "\ud800", "*", "title:x", ""]))
 def test_no_keyword_breaks_the_form_or_is_taken_for_its_query_language(tmp_path_factory, keyword):
     path = full_text(tmp_path_factory.mktemp("form") / "f.db", records_of("zzzz", "qqqq a b"))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known import Ticking, World, collect, crawl, diamond, outcome, parts, referee, sequence
+from wild import many
 
 from socialcrawl.collect.estimators import NAMES
 from socialcrawl.model import Pick, Stop
@@ -136,7 +137,7 @@ def worlds(draw):
 
 
 @given(worlds(), st.sampled_from(NAMES), st.integers(1, 4), st.integers(0, 20))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=many(250), deadline=None)
 def test_folding_the_history_is_living_through_it(made, name, size, at_most):
     world, seeds = made
     lived = collect(name, seeds)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_referee import BEGIN, LONGEST, Aligned, Sliding, Traffic
+from wild import many
 
 from socialcrawl.limits.counted import AlignedWindow, SlidingWindow
 from socialcrawl.limits.offset import DRIFT, Offset
@@ -66,7 +67,7 @@ def aligned(k, d, skew=0.0):
     return Traffic(AlignedWindow(k, d, offset), Aligned(k, d, skew), skew, offset=offset)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(CASE, st.sampled_from([sliding, aligned]))
 def test_no_window_of_the_server_ever_receives_more_than_it_allows(case, kind):
     traffic = kind(case["k"], case["d"], case["skew"])
@@ -74,7 +75,7 @@ def test_no_window_of_the_server_ever_receives_more_than_it_allows(case, kind):
     assert traffic.referee.most <= case["k"]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(CASE)
 def test_a_sliding_window_waits_only_while_k_requests_may_count(case):
     k, d = case["k"], case["d"]
@@ -84,7 +85,7 @@ def test_a_sliding_window_waits_only_while_k_requests_may_count(case):
         assert recent(d / GRAINS + 1e-5) >= k, f"waits at {instant}"
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(CASE)
 def test_an_aligned_window_waits_only_while_k_requests_may_be_in_the_present_one(case):
     k, d, skew = case["k"], case["d"], case["skew"]

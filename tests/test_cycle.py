@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.limits.cycle import Cycle, cycle
 
@@ -50,7 +51,7 @@ STEP = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(st.lists(STEP, max_size=60), st.integers(0, 400), st.integers(1, 31), st.booleans())
 def test_the_cap_is_kept_in_every_cycle_however_the_server_dates_what_is_in_flight(steps, cap, day, late):
     book, now, flying, billed = Cycle(cap, day), FIRST.timestamp(), [], {}

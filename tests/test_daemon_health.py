@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+from wild import many
 
 from socialcrawl import __version__
 from socialcrawl.daemon.health import app, health, place, serving
@@ -232,7 +233,7 @@ def test_what_is_no_place_is_told(written):
         place(written)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(
     st.builds(
         Standing,

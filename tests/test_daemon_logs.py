@@ -11,6 +11,7 @@ import pytest
 import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.daemon.logs import configure
 from socialcrawl.errors import SettingsError, StoreError
@@ -193,7 +194,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(event=st.text(), more=st.dictionaries(st.text(), ANYTHING, max_size=4))
 def test_whatever_is_logged_is_one_valid_line(event, more):
     for style in ("json", "people"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+from wild import many
 
 from socialcrawl import __version__
 from socialcrawl.daemon.metrics import LONGEST, METRICS, MOST_SERIES, MOST_WINDOWS, Vitals, registry, text
@@ -189,7 +190,7 @@ def clean(label):
     return label.encode("utf-8", "replace").decode()[:LONGEST]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(st.lists(STANDINGS, max_size=5))
 @example([FOREST, FOREST])
 def test_whatever_things_are_called_prometheus_reads_what_was_meant(standings):

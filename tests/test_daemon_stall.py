@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.daemon.stall import stalled
 from socialcrawl.daemon.standing import RUNNING, STATES, WAITING, Standing
@@ -86,7 +87,7 @@ STANDINGS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(STANDINGS, FLYING, st.floats(1, 100_000))
 def test_only_what_runs_or_waits_stalls_and_it_does_as_soon_as_every_sign_of_life_is_older_than_the_patience(
     campaign, flying, patience

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from storing import opened
 from test_export_tables import lines_of
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
@@ -179,7 +180,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_no_unmistakable_name_survives_in_any_text(text):
     near = [PEOPLE["alice"]]

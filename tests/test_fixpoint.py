@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.importance.fixpoint import fixpoint, iterations, reference
 from socialcrawl.importance.matrix import MATRICES, both_ways, in_links, kleinberg, out_links, shares, with_virtual
@@ -47,7 +48,7 @@ def dominant(matrix):
     return vector / vector.sum()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(linked(), st.sampled_from([0.3, 1.0, 5.0]))
 def test_every_matrix_is_what_it_says_pair_by_pair(made, small):
     size, pairs, weights = made

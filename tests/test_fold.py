@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from storing import AT, a_store, reopened
+from wild import many
 
 from socialcrawl.collect import folding
 from socialcrawl.collect.crawl import Collect
@@ -277,7 +278,7 @@ def test_columns_of_a_database_are_its_batches(made, chunk):
 SMALL = st.floats(0.0, 1e6, allow_subnormal=False)
 
 
-@settings(deadline=None, max_examples=70)
+@settings(deadline=None, max_examples=many(70))
 @given(
     st.lists(
         st.tuples(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known import added
+from wild import many
 
 from socialcrawl.graph import COLUMNS, Graph
 from socialcrawl.model import Node
@@ -29,7 +30,7 @@ def additions(draw):
 
 
 @given(additions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 def test_features_are_those_of_all_known_in_links_after_every_addition(made):
     story, _ = made
     graph, into, discovered = Graph(), {}, {}
@@ -51,7 +52,7 @@ def test_features_are_those_of_all_known_in_links_after_every_addition(made):
 
 
 @given(additions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 def test_distance_is_the_shortest_known_path_from_the_seeds_after_every_addition(made):
     added, seeds = made
     graph, whole = Graph(), nx.DiGraph()
@@ -68,7 +69,7 @@ def test_distance_is_the_shortest_known_path_from_the_seeds_after_every_addition
 
 
 @given(additions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 def test_the_frontier_is_what_was_linked_to_and_not_fetched_in_order_of_discovery(made):
     added, seeds = made
     graph, discovered = Graph(), dict.fromkeys(seeds)

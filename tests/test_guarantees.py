@@ -111,7 +111,7 @@ def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, foun
 
 
 def test_a_campaign_killed_at_random_moments_finds_what_it_would_have_found(database, undisturbed, tmp_path):
-    hold_the_guarantee(database, 15, undisturbed, tmp_path)
+    hold_the_guarantee(database, 8, undisturbed, tmp_path)
 
 
 @pytest.mark.chaos

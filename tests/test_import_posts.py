@@ -30,6 +30,7 @@ from importing import (
 )  # fmt: skip
 from shared import needed
 from storing import a_database
+from wild import many
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.bring import as_posts, as_seeds
@@ -215,7 +216,7 @@ JUNK = st.recursive(
 KEYS = sorted({key for form in FORMS.values() for line in form(drawn(posts=5)) for key in line})
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=many(120))
 @given(st.sampled_from(sorted(FORMS)), st.lists(st.tuples(st.sampled_from(KEYS), JUNK), max_size=3), st.data())
 def test_whatever_stands_in_a_line_it_is_a_post_or_a_bad_line(tmp_path_factory, form, changes, data):
     lines = [json.loads(json.dumps(line)) for line in FORMS[form](drawn(posts=8))]

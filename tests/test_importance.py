@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.collect.estimators import named
 from socialcrawl.errors import SettingsError
@@ -51,7 +52,7 @@ class Ledger:
             self.c[u] = self.c.get(u, 0.0) + cash * share / math.fsum(shares)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=many(120))
 @given(payments())
 def test_cash_is_never_made_nor_lost_and_the_accounts_are_those_of_a_dictionary(made):
     size, seeds, paid = made
@@ -207,7 +208,7 @@ def ranked(a, values, d, **options):
     return navigational_rank(sources, targets, values, d, **options)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(linked(), st.sampled_from([1.0, 0.85, 0.5, 0.15, 0.01]) | st.floats(0.005, 1.0))
 def test_ranks_solve_both_systems_to_the_tolerance(made, d):
     a, values = made
@@ -226,7 +227,7 @@ def test_ranks_are_where_the_papers_iteration_ends(made, d):
         assert np.allclose(rank, wanted, rtol=0, atol=1e-11 * values.max())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(linked(), st.sampled_from([0.5, 0.1, 0.02]), st.sampled_from([1e-1, 1e-3, 1e-6, 1e-9]))
 def test_a_wider_tolerance_is_kept_too(made, d, tolerance):
     a, values = made

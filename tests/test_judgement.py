@@ -14,6 +14,7 @@ from rich.console import Console
 from scipy.stats import spearmanr
 from storing import AT, a_store, beside, failing, reopened, rows
 from tiny import Clock, Wire, close, parts_of, stored, story
+from wild import many
 
 from socialcrawl.apps.campaign import Ending, as_object
 from socialcrawl.apps.report import show
@@ -31,7 +32,7 @@ FLOATS = st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(-1e12, 1e12)
 VALUES = st.one_of(st.sampled_from([0.0, 0.0, 1.0, 2.5]), st.floats(0.0, 1e6, allow_subnormal=False))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(st.lists(st.tuples(st.one_of(FLOATS, st.sampled_from([inf, -inf])), VALUES), max_size=30))
 def test_the_rank_correlation_is_that_of_scipy(pairs):
     score, value = np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])
@@ -42,7 +43,7 @@ def test_the_rank_correlation_is_that_of_scipy(pairs):
         assert found == pytest.approx(spearmanr(score, value).statistic, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(st.lists(st.tuples(st.one_of(FLOATS, st.just(inf), st.just(-inf)), VALUES), max_size=6))
 def test_the_regret_is_that_of_the_mean_of_all_orders_that_the_scores_allow(pairs):
     allowed = [order for order in permutations(pairs) if all(a[0] >= b[0] for a, b in pairwise(order))]

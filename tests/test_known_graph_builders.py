@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from shared import needed
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generate import generate, topics
@@ -228,7 +229,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(
     st.lists(st.lists(WORDS, max_size=60).map(" ".join), min_size=1, max_size=4),
     st.lists(st.lists(st.sampled_from(KEYS), max_size=5), min_size=4, max_size=4),

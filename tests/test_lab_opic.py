@@ -11,11 +11,13 @@ from scipy import stats
 from scipy.special import zeta
 from typer.testing import CliRunner
 
+from socialcrawl.apps import opic_runs
 from socialcrawl.apps.opic import MOVING, STILL, opic_app
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import THRESHOLD
 from socialcrawl.importance.windows import Interpolation
 from socialcrawl.lab.opic import errors, moving, static, summaries
+from socialcrawl.lab.opic import truth as truths
 from socialcrawl.lab.opic.changes import Changes
 from socialcrawl.lab.opic.moving import Moving, adaptation
 from socialcrawl.lab.opic.static import Crawling, Still, convergence, payments
@@ -248,6 +250,21 @@ def test_the_truth_is_the_eigenvector_of_the_walk_with_the_virtual_page(web, sma
     assert truth(web, small, np.roll(x, 1)) == pytest.approx(x, abs=1e-10)
 
 
+@pytest.mark.parametrize("links", [[], [(3, 4)]])
+def test_the_truth_of_a_web_of_hardly_any_links_is_found_though_its_circles_are_all_of_two(links):
+    star = Web(12, *(np.array([link[end] for link in links], np.int64) for end in (0, 1)))
+    x = truth(star, 1.0)
+    assert x @ walk(star) == pytest.approx(x, abs=1e-11)
+    assert x[-1] == pytest.approx(0.5 - 0.25 * len(links) * x[3])
+    assert x.sum() == pytest.approx(1)
+
+
+def test_a_truth_that_takes_too_long_is_refused(monkeypatch, web):
+    monkeypatch.setattr(truths, "MOST", 5)
+    with pytest.raises(SettingsError, match=r"not found in 5 iterations.*--small"):
+        truth(web, 1.0)
+
+
 def test_convergence_is_that_of_a_dumb_crawl(monkeypatch, web):
     monkeypatch.setattr(static, "generated", lambda law, size, seed: web)
     found = rows(convergence(Still(size=SIZE, crawls=3)))
@@ -407,6 +424,58 @@ def test_each_command_leaves_a_figure_and_its_data_and_says_what_it_found(tmp_pa
         assert all(float(row["mean_spread"]) > 0 for row in listed)
     told = {"cash": "crawled pages held", "fig5": "measures kept"}.get(name, "mean error")
     assert told in done.output
+
+
+def asked_of(monkeypatch, work, *words):
+    """The plan that a command hands on."""
+    plans = []
+    monkeypatch.setattr(opic_runs, work, lambda *told: plans.append(told[-3]))
+    done = CliRunner().invoke(opic_app, words)
+    assert done.exit_code == 0, done.output
+    return plans[0]
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_without_options_the_papers_windows_are_compared_at_all_rates_of_change(monkeypatch, name):
+    plan = asked_of(monkeypatch, "adapt", name)
+    assert plan.rates == ((0.01,) if name == "fig5" else (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3))
+    sizes = ("variable-4", "variable-8", "variable-16", "interpolation-4")
+    assert plan.windows == (sizes if name == "fig4" else ("variable-8", "fixed-8", "improved-4", "interpolation-4"))
+    assert (plan.size, plan.crawls, plan.way, plan.begin) == (100_000, 10, "greedy", "listing")
+    assert (plan.law, plan.month, plan.small, list(plan.seeds)) == ("power", 0.0, 1.0, [1])
+
+
+def test_an_option_given_twice_counts_once(monkeypatch):
+    laws = ["--law", "power", "--law", "poisson", "--law", "power"]
+    assert asked_of(monkeypatch, "converge", "fig2", *laws).laws == ("power", "poisson")
+    twice = ["--rate", "0.1", "--rate", "0.1", "--window", "none", "--window", "none"]
+    plan = asked_of(monkeypatch, "adapt", "fig4", *twice)
+    assert (plan.rates, plan.windows) == ((0.1,), ("none",))
+
+
+def test_a_web_of_hardly_any_links_ends_and_is_drawn_without_a_warning(tmp_path):
+    poor = ["--law", "poisson", "--mean", "0.001", "--pages", "20", "--crawls", "2", "--jobs", "1"]
+    done = CliRunner().invoke(opic_app, ["fig2", *poor, "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "fig2.png").exists()
+
+
+@pytest.mark.parametrize("name", ["fig3", "cash", "fig4"])
+def test_where_nothing_can_be_written_or_nobody_works_is_told_before_the_work(monkeypatch, tmp_path, name):
+    def never(*_):
+        raise AssertionError("work began")
+
+    for work in ("convergence", "payments", "adaptation"):
+        monkeypatch.setattr(opic_runs, work, never)
+    (tmp_path / "file").write_text("")
+    for more, why in (
+        (["--jobs", "0", "--out", str(tmp_path)], "--jobs 0 would do nothing"),
+        (["--out", str(tmp_path / "file")], "cannot be a folder"),
+        (["--out", str(tmp_path / "file" / "below")], "cannot be a folder"),
+    ):
+        done = CliRunner().invoke(opic_app, [name, *more])
+        assert isinstance(done.exception, SettingsError), done.output
+        assert why in str(done.exception)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from math import floor, inf
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.limits.lane import Lane, smallest
 from socialcrawl.limits.lanes import Lanes
@@ -58,7 +59,7 @@ def referee(by, count, now):
     return now
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(FIXED, GAPS, st.floats(0.0, 50.0), st.integers(1, 60), st.integers(1, 3))
 def test_the_forecast_of_fixed_windows_is_exact(rule, gaps, later, count, tokens):
     by = lanes([rule], tokens)
@@ -66,7 +67,7 @@ def test_the_forecast_of_fixed_windows_is_exact(rule, gaps, later, count, tokens
     assert by.done("/e", count, now) == pytest.approx(referee(by, count, now), abs=0.01)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(st.one_of(SLIDING, ALIGNED), GAPS, st.floats(0.0, 50.0), st.integers(1, 60), st.integers(1, 3))
 def test_the_forecast_of_other_windows_is_right_within_one_window(rule, gaps, later, count, tokens):
     by = lanes([rule], tokens)
@@ -75,7 +76,7 @@ def test_the_forecast_of_other_windows_is_right_within_one_window(rule, gaps, la
     assert abs(by.done("/e", count, now) - true) <= rule.d + 0.02 * (true - now) + 0.01
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(st.lists(st.one_of(FIXED, SLIDING, ALIGNED), min_size=2, max_size=3), GAPS, st.integers(1, 60))
 def test_the_forecast_of_windows_that_hold_at_once_is_never_later_than_they_let_them_leave(rules, gaps, count):
     by = lanes(rules)
@@ -100,7 +101,7 @@ def test_what_can_leave_at_once_is_done_now_and_what_takes_more_than_a_year_neve
     assert Lanes(by.policy, []).done("/e", 1, BEGIN) is None
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(st.lists(st.one_of(FIXED, SLIDING, ALIGNED), min_size=1, max_size=3), GAPS, st.floats(0.0, 99.0))
 def test_room_never_shrinks_with_time(rules, gaps, span):
     by = lanes(rules)
@@ -112,7 +113,7 @@ def test_room_never_shrinks_with_time(rules, gaps, span):
     assert lane.room(now, now - 1.0) == 0
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(
     st.lists(st.one_of(FIXED, SLIDING, ALIGNED), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 3), st.floats(0.0, 20.0)), max_size=40),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
+from wild import many
 
 from socialcrawl.collect.estimators.leastsquares import Moments
 from socialcrawl.relevance import worth
@@ -71,7 +72,7 @@ def test_the_kinds_cover_every_rank():
 
 
 @given(st.data(), st.integers(1, 4), st.integers(0, 12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 def test_small_whole_numbers_agree_with_numpy_whatever_the_rank(data, width, rows):
     number = st.integers(-3, 3).map(float)
     x = np.array(data.draw(st.lists(st.tuples(*[number] * width), min_size=rows, max_size=rows))).reshape(rows, width)

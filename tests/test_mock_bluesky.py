@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sky import BY_ID, DOMAIN, NOW, ROWS, START, Row, Sky, town
 from test_mock_world import posts_of
+from wild import many
 
 from socialcrawl.mock.bluesky.names import cid_of, did_of, number_of, record_key
 from socialcrawl.mock.bluesky.people import LIST_KEY
@@ -41,7 +42,7 @@ def mentions(record):
 
 
 @given(st.sets(st.text("abcAB_.-é1 ", min_size=1, max_size=18).map(str.lower).filter(str.strip), max_size=30))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_every_account_has_its_own_handle_and_did_and_is_found_by_both(names):
     sky = Sky(posts_of([(name, START, "hello") for name in sorted(names)] or [("x", START, "hello")]))
     rows = range(len(sky.world.accounts))
@@ -118,7 +119,7 @@ def test_a_long_post_is_shown_whole(sky):
 
 
 @given(st.text(max_size=40), st.text("ab🌾é ", max_size=10))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_a_mention_stands_at_its_bytes_in_any_text(before, after):
     text = f"{before} @zoe_1 {after}".replace("@@", "@")
     sky = Sky(posts_of([("ann", START, text, ("zoe_1",))]))
@@ -198,7 +199,7 @@ TEXTS = [
         max_size=8,
     )
 )
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 def test_whoever_a_post_names_in_the_file_is_named_here_and_nobody_else(rows):
     posts = posts_of(
         [(author, START + at, text, names) for author, at, text, names, _ in rows],
@@ -380,7 +381,7 @@ def test_search_pages_to_its_end_and_finds_no_reposts(sky):
         max_size=6,
     )
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 def test_search_with_an_index_finds_what_a_look_at_every_post_finds(parts):
     from socialcrawl.mock.bluesky.finding import Finder
     from socialcrawl.mock.query import QueryError, parse

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sky import NOW, Sky
+from wild import many
 
 from socialcrawl.mock.names import DELETED, SUSPENDED
 
@@ -78,7 +79,7 @@ def test_tokens_of_the_other_kind_or_of_nobody_are_refused(sky):
 
 
 @given(st.text(max_size=30) | st.integers(0, 300))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 def test_no_altered_token_is_let_in(change):
     sky = Sky(secret=b"k" * 32)
     token = TOKEN

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mock_world import synthetic
+from wild import many
 
 from socialcrawl.errors import MockError
 from socialcrawl.mock import faults
@@ -77,7 +78,7 @@ ARRIVALS = st.lists(eighths(0, 6), max_size=60).map(
 RULES = st.lists(st.builds(Rule, st.integers(1, 6), eighths(1, 40), st.sampled_from(KINDS)), max_size=4)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(ARRIVALS, st.integers(1, 12), eighths(1, 30), RULES)
 def test_the_gate_decides_as_the_referee_who_looks_at_all_arrivals_again(times, limit, window, rules):
     gate = Gate({"app": Windows(lambda endpoint: limit, window)}, {"/e": rules})
@@ -92,7 +93,7 @@ def test_the_gate_decides_as_the_referee_who_looks_at_all_arrivals_again(times, 
         assert (counted["over"], counted["received"]) == (over, over + sum(passes for passes, _ in told))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(ARRIVALS, st.integers(1, 6), eighths(1, 40), st.sampled_from(KINDS))
 def test_what_a_rule_reports_is_what_was_let_in_and_over_in_each_of_its_windows(times, k, period, kind):
     gate = Gate({"app": Windows(lambda endpoint: 10**6, 1e6)}, {"/e": [Rule(k, period, kind)]})
@@ -115,7 +116,7 @@ def test_what_a_rule_reports_is_what_was_let_in_and_over_in_each_of_its_windows(
     assert told["received"] - told["over"] == len(let_in)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(st.floats(1e-3, 1e5), st.integers(0, 10**7), st.integers(-2, 2))
 def test_an_aligned_window_holds_its_k_wherever_floating_point_puts_its_edge(period, nth, steps):
     edge = nth * period

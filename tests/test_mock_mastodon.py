@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared import needed
 from test_mock_world import START, posts_of, synthetic
+from wild import many
 
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.mock.changes import Changes
@@ -612,7 +613,7 @@ TEXTS = st.sampled_from(["RT @ann: one", "RT @bob@b.example: @ann", "RT @zoe: go
     st.lists(st.tuples(NAMES, st.integers(0, 9), TEXTS, st.lists(NAMES, max_size=3)), min_size=1, max_size=12),
     st.data(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 def test_any_file_is_served_whole_on_every_instance(rows, data):
     answers = [data.draw(st.none() | NAMES | st.sampled_from([f"p{i}" for i in range(len(rows))])) for _ in rows]
     posts = posts_of(sorted(rows, key=lambda row: row[1]), ids=[f"p{i}" for i in range(len(rows))], reply_to=answers)

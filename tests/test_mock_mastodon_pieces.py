@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_mock_mastodon import caller, text_of
 from test_mock_world import START, posts_of, synthetic
+from wild import many
 
 from socialcrawl.mock.mastodon.html import content, hashtags
 from socialcrawl.mock.mastodon.instances import key_of
@@ -38,7 +39,7 @@ WILD = st.lists(st.sampled_from(SNIPPETS) | st.text(st.characters(exclude_catego
 
 @given(WILD, st.booleans())
 @example(["@ann@a.example", "@ann@c.example"], False)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 def test_any_text_can_be_read_back_from_its_html(parts, foreign):
     text = "".join(parts)
     html = content(text, "a.example", NAMES, foreign=foreign)
@@ -116,7 +117,7 @@ def test_hashtags_are_told_once_in_lower_case_and_numbers_are_none():
     st.sampled_from(["a.example", "b.example"]),
     st.integers(-10, 2**64),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 def test_status_ids_grow_with_time_and_lead_back(seconds, domain, wild):
     posts = posts_of([("ann", START + second, "x") for second in sorted(seconds)])
     numbers = Numbers(build_world(posts))
@@ -145,7 +146,7 @@ def test_ids_say_nothing_of_another_instance_s():
     st.none() | st.integers(-1, 52),
     st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 def test_a_page_is_the_newest_below_or_the_next_above(members, n, below, above, upward):
     kept = [m for m in sorted(members) if (below is None or m < below) and (above is None or m > above)]
     part = cut(np.array(sorted(members), dtype=np.int64), n, below=below, above=above, upward=upward)

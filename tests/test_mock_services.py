@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mock_limits import ARRIVALS, IN_THE_WAY, eighths
 from test_mock_world import synthetic
+from wild import many
 
 from socialcrawl.errors import MockError
 from socialcrawl.mock.changes import Changes, Lifetime
@@ -76,7 +77,7 @@ COUNTINGS = st.lists(
 ).map(lambda rows: [Counting((str(n),), *row) for n, row in enumerate(rows)])
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 @given(ARRIVALS, COUNTINGS)
 def test_windows_of_services_decide_as_the_referee_who_looks_at_all_arrivals_again(times, countings):
     counts = Counts()

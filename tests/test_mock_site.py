@@ -16,6 +16,7 @@ from pyarrow import parquet
 from shared import needed
 from test_web_source import outcome_of
 from test_web_wire import MUSIC, of_service, plays, wire
+from wild import many
 
 from socialcrawl.clock import Interruptible
 from socialcrawl.errors import SettingsError
@@ -154,7 +155,7 @@ WORDS = [
 NAMES = ["New_York", "York", "New", "Art", "Party_art", "strasse", "fine", "music", "New_York_music", "%26amp;", "x"]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 @given(
     st.lists(st.sampled_from(WORDS), max_size=50).map(" ".join),
     st.lists(st.sampled_from(NAMES), max_size=6, unique=True),

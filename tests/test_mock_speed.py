@@ -9,6 +9,7 @@ import orjson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_mock_world import START, posts_of, synthetic
+from wild import many
 
 from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.entities import lowered, tags
@@ -58,7 +59,7 @@ ROWS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(ROWS, st.booleans(), st.floats(0, 1))
 @example([("ann", START, "@bob " * 60, ["bob"])], True, 0.0)  # cut
 def test_a_page_written_from_columns_is_the_one_written_post_by_post(rows, replies, missing):

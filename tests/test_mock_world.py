@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.lab.posts import Posts
 from socialcrawl.mock.entities import LONGEST, locate, written
@@ -47,7 +48,7 @@ def synthetic() -> Posts:
 
 
 @given(st.sets(st.text(min_size=1, max_size=30).map(str.lower), max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 def test_every_name_gets_its_own_legal_username(names):
     usernames = legal_names(names)
     assert usernames.keys() == names

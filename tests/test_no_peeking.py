@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from known import outcome
 from laboratory import known, random_world
 from sklearn.linear_model import LinearRegression
+from wild import many
 
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import NAMES, Linear, named
@@ -281,7 +282,7 @@ def test_seeds_that_are_none_are_refused(seeds, said):
         simulate(known(random_world(30, 3, 8)), seeds, Setup("bfs", 5))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(
     st.sampled_from([*EVERYBODY, "oracle"]),
     st.sampled_from(STRATEGIES),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.limits.offset import DRIFT, Offset
 
@@ -24,7 +25,7 @@ def heard(offset, sent, way, back, distance):
     return sent + way + back
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(st.lists(REPLY, max_size=30), st.floats(-600.0, 600.0), st.floats(-1e-4, 1e-4), st.floats(0.0, 1e6))
 def test_the_interval_always_holds_the_true_distance_of_two_clocks_that_part(replies, begin, drift, later):
     offset, now = Offset(), BEGIN

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.importance.adaptive import Adaptive
 from socialcrawl.importance.levers import Lean, Topical
@@ -204,7 +205,7 @@ def topical_crawls(draw):
     return paid, draw(st.sampled_from([0.0, 0.5, 1.0, 3.0])), draw(st.sampled_from([0.01, 0.2, 1.0]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(topical_crawls())
 def test_matching_links_get_extra_cash_from_the_virtual_page_as_in_a_dictionary(made):
     paid, extra, threshold = made

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.importance.adaptive import Adaptive
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.owners import VIRTUAL, Owner, Owners, owner_of
+from socialcrawl.importance.owners import VIRTUAL, Owner, Owners, Transfer, owner_of
 from socialcrawl.importance.selection import Greedy
 from socialcrawl.importance.windows import Fixed, ImprovedFixed, Interpolation, Variable
 
@@ -206,7 +206,7 @@ def test_a_name_leaves_when_its_buffer_is_full_and_cash_for_the_same_name_is_one
 
 
 def test_a_buffer_leaves_when_it_holds_much_cash():
-    several = Owners(2, lambda number, count: Owner(number, count, threshold=1.0, most=0.2))
+    several = Owners(2, lambda number, count: Owner(number, count, threshold=1.0, most=0.4))
     here = owner_of(VIRTUAL, 2)
     ours = [name for name in NAMES if owner_of(name, 2) == here][:3]
     theirs = next(name for name in NAMES if owner_of(name, 2) != here)
@@ -222,6 +222,19 @@ def test_a_buffer_leaves_when_it_holds_much_cash():
     several.flush()
     assert several.importance([theirs]) == pytest.approx([0.375 / 1.75])
     assert several.total() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_where_there_are_many_owners_most_cash_does_not_wait_in_their_many_buffers():
+    links, several = drawn(200, 9), Owners(12)
+    several.start(NAMES)
+    several.deliver()
+    waiting = []
+    for turn in range(6):
+        for row in np.random.default_rng(turn).permutation(200).tolist():
+            several.pay(NAMES[row], named(links[row]))
+            several.deliver()
+        waiting.append(several.total() - sum(part.cash.total() + part.virtual for part in several.parts))
+    assert 0.0 < max(waiting) < 0.06  # MOST, and what a last payment added
 
 
 def test_newcomers_of_an_owner_get_the_default_history_of_its_recent_ones():
@@ -248,6 +261,20 @@ def test_the_owner_of_the_virtual_page_is_told_of_newcomers_even_without_cash_to
     told = several.way.popleft()
     assert (told.sender, told.to, told.amounts, told.total(), told.size) == (1 - bank, bank, {}, 0.0, 3)
     assert not several.parts[1 - bank].flush()  # nothing is told twice
+
+
+def test_of_two_transfers_that_overtake_each_other_the_larger_size_and_payment_count():
+    bank = owner_of(VIRTUAL, 2)
+    several = Owners(2, lambda number, count: Owner(number, count, threshold=0.25, most=1.0))
+    ours = [name for name in NAMES if owner_of(name, 2) == bank][:2]
+    several.start([*ours, next(name for name in NAMES if owner_of(name, 2) != bank)])
+    early, late = (Transfer(1 - bank, bank, {}, 0.0, paid, size) for paid, size in ((0.1, 3), (0.2, 6)))
+    for transfer in (late, early):
+        several.parts[bank].receive(transfer)
+    assert several.parts[bank].cash.paid == pytest.approx(0.2)
+    several.pay(ours[0], [])  # past the threshold: half a unit for 2 + 6 nodes
+    (transfer,) = several.way
+    assert (transfer.to, transfer.everybody) == (1 - bank, pytest.approx(0.5 * 6 / 8))
 
 
 def test_the_virtual_page_pays_to_newcomers_of_others_when_it_was_told_of_them():

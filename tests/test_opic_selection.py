@@ -38,6 +38,9 @@ def test_greedy_is_the_first_row_with_most_cash_at_every_step(most, seed, small,
                 cash.join(int(rng.integers(0, 60)))
             elif step % 9 == 6:
                 cash.lend(rng.choice(60, 3, replace=False), 0.01)
+            elif step % 9 == 7:  # two of the known turn out to be one, or one goes away
+                left, other = rng.choice(np.flatnonzero(cash.known), 2, replace=False).tolist()
+                cash.merge(left, other) if step % 2 else cash.leave(left)
             elif step % 9 == 8:  # somebody else's turn
                 cash.pay(int(rng.integers(0, 60)), rng.choice(60, 2, replace=False))
             else:
@@ -55,6 +58,40 @@ def test_greedy_ties_go_to_the_smaller_row():
         chosen.append(order.next())
         cash.pay(chosen[-1], rows([]))
     assert chosen == [4, 6, 9]
+
+
+def test_greedy_knows_of_cash_that_came_by_a_merger(monkeypatch):
+    monkeypatch.setattr(selections, "RICHEST", 1)
+    cash = Cash()
+    order = selection("greedy", cash)
+    cash.start(np.arange(5))
+    cash.pay(0, rows([3]))  # 3 has two fifths
+    assert order.next() == 3  # the only one in order
+    cash.pay(3, rows([4]))  # and now 4 three fifths
+    assert order.next() == 4
+    cash.pay(4, rows([0, 1, 2, 3]))  # .15, .35, .35, .15
+    cash.merge(1, 3)  # .5
+    assert order.next() == 3
+
+
+@pytest.mark.parametrize("small", [None, 1.0])
+def test_who_left_is_chosen_no_more_and_who_came_instead_is(small):
+    for name in SELECTIONS:
+        cash = Cash(small)
+        order = selection(name, cash, 3)
+        cash.start(rows([0, 1, 2]))
+        for row in (0, 1, 2):
+            cash.pay(row, rows([]))  # without a virtual page nobody has anything any more
+        order.next()
+        cash.leave(0)
+        assert order.next() != 0
+        cash.join(7)  # as many as before
+        chosen = []
+        for _ in range(40):
+            chosen.append(order.next())
+            cash.pay(chosen[-1], rows([7]) if chosen[-1] != 7 else rows([1]))
+        assert 7 in chosen or (name, small) == ("greedy", None)  # where nobody has anything, it is the lowest row
+        assert 0 not in chosen, name
 
 
 def test_greedy_takes_a_newcomer_as_soon_as_it_is_no_poorer_than_the_richest():

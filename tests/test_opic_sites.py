@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.importance.sites import SiteFlow, by_site
 
@@ -77,7 +78,7 @@ def test_cash_between_sites_tends_to_the_fixpoint_of_the_graph_of_sites(once, in
 crawls = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.lists(st.integers(0, 6), max_size=6)), max_size=40)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(crawls, st.booleans(), st.booleans())
 def test_the_links_of_a_site_are_those_its_nodes_were_last_seen_with(made, once, internal):
     """Nodes may even move to another site."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.importance.fixpoint import reference
 from socialcrawl.importance.known import Known
@@ -80,7 +81,7 @@ def doings(draw):
     return draw(st.sampled_from([0.1, 1.0, 3.0])), draw(st.sampled_from([0.0, 0.01, 0.3])), seeds, draw(st.lists(some))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(doings())
 def test_the_accounts_are_those_of_a_virtual_page_that_pays_to_one_after_the_other(made):
     small, threshold, seeds, doing = made

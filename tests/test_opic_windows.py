@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.importance.windows import Fixed, ImprovedFixed, Interpolation, Variable
 
@@ -90,7 +91,7 @@ AFTER = st.sampled_from([0.0, 0.1, 3.0])
 CLOSE = {"rel": 1e-9, "abs": 1e-13}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(lives(), TIMES, AFTER, st.sampled_from([1, 900]))
 def test_a_fixed_window_is_the_sum_of_the_cash_in_it_over_its_time(made, time, after, scale):
     window = Fixed(time)
@@ -106,7 +107,7 @@ def test_a_fixed_window_is_the_sum_of_the_cash_in_it_over_its_time(made, time, a
     assert window.measures(everybody).tolist() == counts
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(lives(), st.sampled_from([1, 2, 3, 4, 8, 16]), TIMES, AFTER, st.sampled_from([1, 900]))
 def test_a_variable_window_is_the_last_m_cash_over_their_span(made, last, default, after, scale):
     window = Variable(last, default=default)
@@ -121,7 +122,7 @@ def test_a_variable_window_is_the_last_m_cash_over_their_span(made, last, defaul
     assert window.pending(everybody, held, now) == pytest.approx(fresh, **CLOSE)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(lives(), TIMES, st.sampled_from([1, 3, 5]), AFTER, st.sampled_from([1, 900]))
 def test_an_improved_fixed_window_falls_back_on_its_last_measures_over_their_span(made, time, least, after, scale):
     window = ImprovedFixed(time, least=least)
@@ -141,7 +142,7 @@ def test_an_improved_fixed_window_falls_back_on_its_last_measures_over_their_spa
     assert window.measures(everybody).tolist() == counts
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(lives(), TIMES, AFTER, st.sampled_from([1, 900]))
 def test_interpolation_is_the_rule_of_the_paper_applied_to_every_crawl(made, time, after, scale):
     window = Interpolation(time)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
@@ -77,7 +78,7 @@ def worth(known, nodes, objective):
 # -- Definition 6
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=many(250))
 @given(crawls(), st.sampled_from(["sum", "count"]))
 def test_the_optimum_is_the_best_of_all_sequences_and_of_the_best_the_first(crawl, objective):
     known, seeds, budget = crawl
@@ -87,7 +88,7 @@ def test_the_optimum_is_the_best_of_all_sequences_and_of_the_best_the_first(craw
     assert optimum(known, seeds, budget, objective) == (float(-score), best)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(crawls(most=11, values=WHOLE), st.sampled_from(["sum", "count"]))
 def test_the_optimum_is_the_best_of_all_sets_whose_nodes_are_reached_within_the_set(crawl, objective):
     known, seeds, budget = crawl
@@ -203,7 +204,7 @@ def heaviest_tree(known, most, counted):
     return best
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(graphs(most=5, values=WHOLE), st.integers(1, 4), st.sampled_from(["nodes", "edges"]), st.integers(0, 15))
 def test_a_tree_of_size_l_and_weight_w_is_there_exactly_if_the_crawl_reaches_w(known, size, counted, weight):
     problem = reduction(known, size, counted)
@@ -213,7 +214,7 @@ def test_a_tree_of_size_l_and_weight_w_is_there_exactly_if_the_crawl_reaches_w(k
     assert (score >= weight) == yes
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(graphs(most=5, values=WHOLE), st.integers(1, 9), st.sampled_from(["nodes", "edges"]))
 def test_the_optimal_score_is_the_weight_of_the_heaviest_tree_whatever_w_is(known, size, counted):
     problem = reduction(known, size, counted)
@@ -316,7 +317,7 @@ def test_for_count_the_oracle_still_ranks_by_value_and_loses_nothing_by_it():
     assert optimum(known, [0], 3, "count") == (3.0, [1, 3, 4])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(crawls(most=9, values=[0.0, 0.5, 1.0, 2.0, 3.0]))
 def test_greedy_is_optimal_for_count_as_long_as_the_frontier_holds_a_node_with_value(crawl):
     known, seeds, budget = crawl
@@ -332,7 +333,7 @@ def test_greedy_is_optimal_for_count_as_long_as_the_frontier_holds_a_node_with_v
         assert replay.curve[step - 1] == optimum(known, seeds, step, "count")[0] == step
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 @given(crawls(most=9, values=WHOLE), st.sampled_from(STRATEGIES), st.sampled_from(["sum", "count"]), st.integers(1, 3))
 def test_no_strategy_beats_the_optimum_at_any_step(crawl, name, objective, rate):
     known, seeds, budget = crawl

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.importance.matrix import out_links
 from socialcrawl.importance.pagerank import DANGLING, pagerank
@@ -36,7 +37,7 @@ def solved(links, damping, zap, dangling):
     return np.linalg.solve(np.eye(size) - damping * a.T, (1 - damping) * jump)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(linked(), st.sampled_from([0.0, 0.5, 0.85, 0.99]), st.sampled_from(DANGLING), st.sampled_from([1e-3, 1e-10]))
 def test_ranks_solve_the_system_to_the_tolerance(made, damping, dangling, tolerance):
     links, zap = made

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared import needed
 from test_parse import BOTH, long, post_of, problem
+from wild import many
 
 from socialcrawl.sources.x import parse
 from socialcrawl.sources.x.vocabulary import TWEET
@@ -29,7 +30,7 @@ def storable(value):
 
 @BOTH
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 def test_junk_in_a_post_is_refused_as_such_or_can_be_stored(words, data):
     names = ["id", "text", "author_id", "lang", "created_at", "conversation_id", "public_metrics", "entities"]
     names += ["in_reply_to_user_id", words.references, words.note]
@@ -49,7 +50,7 @@ def test_junk_in_a_post_is_refused_as_such_or_can_be_stored(words, data):
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 def test_junk_in_a_profile_or_an_error_is_refused_as_such_or_can_be_stored(data):
     fields = ["id", "username", "name", "description", "public_metrics", "protected", "verified", "url"]
     user = {"id": "1", "username": "ann"} | data.draw(st.dictionaries(st.sampled_from(fields), JUNK, max_size=3))

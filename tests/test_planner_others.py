@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_referee import BEGIN
+from wild import many
 
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.others import HOSTS, RECENT, Others
@@ -97,7 +98,7 @@ def test_one_dead_host_among_five_makes_a_crawl_of_a_hundred_at_most_twice_as_lo
     assert ill.asked.count(DEAD) <= lost + 2 * max(size, 3), "once it is known to be dead an account costs one request"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(st.lists(st.sampled_from([HOME, NEAR, DEAD, "c.example"]), min_size=1, max_size=60), st.integers(1, 12))
 def test_no_schedule_of_accounts_waits_long_for_a_dead_host(hosts, size):
     well, ill = (Played(planner(), hosts, fails, size) for fails in (never, always))

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_referee import LONGEST, Aligned, Events, Fixed, Sent, Sliding, Summed
 from test_planner_referee import MILD, SLACK, WILD, noisy
+from wild import many
 
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
@@ -247,13 +248,13 @@ def play(case):
     return it
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(case(WILD, strict=True, campaigns=st.sampled_from([1, 1, 2])))
 def test_no_window_that_endpoints_share_ever_receives_more_than_it_allows(case):
     play(case)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(case(MILD, strict=False))
 def test_nothing_waits_for_a_shared_window_while_a_slot_of_it_is_certainly_free(case):
     play(case)

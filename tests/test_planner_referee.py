@@ -19,6 +19,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from limits_referee import LONGEST, Aligned, Events, Fixed, Sent, Sliding, Summed, said
+from wild import many
 
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
@@ -250,13 +251,13 @@ def play(case):
     return world
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(case(WILD, strict=True))
 def test_no_window_of_any_token_ever_receives_more_than_it_allows(case):
     play(case)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(case(MILD, strict=False))
 def test_nothing_waits_while_a_slot_is_certainly_free_in_some_lane(case):
     play(case)
@@ -307,7 +308,7 @@ def test_long_schedules_are_kept_too(seed):
     assert len(world.ledger) > 0 or "app" not in world.case["kinds"]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(case(WILD, strict=True))
 def test_folding_the_ledger_is_living_through_it_window_by_window(case):
     world = play(case | {"wishes": [wish | {"restart": False} for wish in case["wishes"]]})

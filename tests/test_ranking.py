@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.collect import crowds, ranking
 from socialcrawl.collect.estimators import NAMES, Estimator, named
@@ -115,7 +116,7 @@ def test_moving_weights_are_ranked_as_by_a_rescan(seed, stride, size, worths, tr
 
 
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(30, 3000))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_the_size_of_the_world_and_of_the_candidates_changes_nothing(seed, kept, span):
     live(seed, named("hybrid-sum", seed=1, switch_after=10), kept=kept, span=max(span, 30), steps=30)
 

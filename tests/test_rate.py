@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.limits.rate import TOGETHER, measured, rate
 from socialcrawl.plan import THREADS
@@ -26,7 +27,7 @@ def keeps_busy(r, k, d, latency):
 
 
 @given(st.integers(1, 400), st.integers(1, 1000), st.integers(1, 4000))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 def test_r_is_the_smallest_that_keeps_a_window_busy(k, d, latency):
     latency = latency / 8  # of which sums are exact
     found = rate(latency, k, float(d))

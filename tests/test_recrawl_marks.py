@@ -15,6 +15,7 @@ from fediverse import status_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared import needed
+from wild import many
 
 from socialcrawl.model import Answer, Node, Page, Pick, Reply, Who, unix
 from socialcrawl.policies import policy
@@ -222,7 +223,7 @@ def test_times_are_compared_in_the_milliseconds_of_marks():
 
 
 @given(st.datetimes(datetime(2023, 1, 1), datetime(2030, 1, 1)))  # noqa: DTZ001  # hypothesis wants them without a zone
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_the_mark_of_an_instant_on_bluesky_lets_its_millisecond_through(moment):
     moment = moment.replace(tzinfo=UTC)
     whole = moment - timedelta(microseconds=moment.microsecond % 1000)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.query import Reading, parse
@@ -139,7 +140,7 @@ PARTS = [" ", "\n", "\t ", ", ", ". ", " - ", "! ", " (", ") ", "\u00a0", "; "]
 
 
 @given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(PARTS)), max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 def test_counting_agrees_with_an_oracle_that_cuts_at_separators(pieces):
     text = "".join(word + part for word, part in pieces)
     words = [word.casefold() for word in re.split(r"[\s,.;!()-]+", text)]
@@ -153,7 +154,7 @@ def test_counting_agrees_with_an_oracle_that_cuts_at_separators(pieces):
 
 
 @given(st.text(max_size=20), st.text(max_size=5), st.text(max_size=5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 def test_a_text_and_its_composed_decomposed_and_upper_case_forms_count_alike(keyword, before, after):
     if not fold(keyword.removesuffix("*")).split():
         return

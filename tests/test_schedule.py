@@ -8,6 +8,7 @@ import pytest
 from apscheduler.triggers.cron import CronTrigger
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.schedule import Schedule, cron, hours, zone
@@ -84,7 +85,7 @@ EXPRESSIONS = st.builds(
 
 
 @given(EXPRESSIONS, MOMENTS, st.sampled_from(ZONES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 def test_the_next_time_of_an_expression_is_the_first_minute_that_it_means(text, after, place):
     expected = walked(text, after, place)
     found = cron(text).after(after, ZoneInfo(place))
@@ -95,7 +96,7 @@ def test_the_next_time_of_an_expression_is_the_first_minute_that_it_means(text, 
 
 
 @given(fields(0, 59), fields(0, 23), fields(1, 28), fields(1, 12), MOMENTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 def test_apscheduler_knows_the_same_times(minute, hour, day, month, now):
     trigger = CronTrigger.from_crontab(f"{minute} {hour} {day} {month} *", UTC)
     theirs = trigger.get_next_fire_time(None, datetime.fromtimestamp(now, UTC)).timestamp()
@@ -197,7 +198,7 @@ BETWEEN = BETWEEN.map(lambda pair: "-".join(f"{m // 60:02}:{m % 60:02}" for m in
     MOMENTS,
     st.sampled_from(ZONES),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 def test_the_window_of_the_day_opens_and_closes_as_the_clock_on_the_wall_does(between, now, place):
     found = Schedule(between=hours(between), timezone=place)
     later = flip(between, place, now)
@@ -236,7 +237,7 @@ def test_the_next_turn_begins_when_its_time_has_come_and_the_window_is_open(sche
 
 
 @given(MOMENTS, st.integers(0, 5000), EXPRESSIONS | st.none(), BETWEEN | st.none(), st.sampled_from(ZONES))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=many(80), deadline=None)
 def test_a_turn_never_begins_too_early_nor_outside_of_the_window(now, ago, text, between, place):
     schedule = Schedule(
         None if text is None else cron(text), None, None if between is None else hours(between), place

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Rule, Tariff
@@ -189,7 +190,7 @@ KEYS = sorted(
 @given(
     st.dictionaries(st.sampled_from(KEYS), JUNK | st.dictionaries(st.sampled_from(KEYS), JUNK, max_size=3), max_size=5)
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 def test_any_toml_is_accepted_or_refused_with_a_sentence(given):
     try:
         checked(LEAST | given, FILE)

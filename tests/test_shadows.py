@@ -8,6 +8,7 @@ from known import World, collect, crawl, outcome
 from test_collect import GRAPHS, worlds
 from test_golden_sequences import EVERYBODY, TABLE, WAYS, spelled
 from test_golden_sequences import GRAPHS as DRAWN
+from wild import many
 
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import NAMES, named
@@ -128,7 +129,7 @@ def test_choosing_changes_nobody():
     assert by.taken == 9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(worlds(), st.sampled_from(["bfs", "lnh-sum", "opic", "hybrid-sum"]), st.integers(1, 3), st.integers(1, 20))
 def test_one_who_is_named_later_has_seen_the_whole_history(made, name, size, at_most):
     world, seeds = made

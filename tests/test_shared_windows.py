@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_referee import BEGIN, Aligned, Fixed, Sliding, said
 from sharing import BASE, Crowd, planner, policy
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
@@ -55,7 +56,7 @@ MOVES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=many(100))
 @given(RULES, MOVES, MOVES, st.integers(1, 3))
 def test_a_campaign_alone_on_its_tokens_decides_bit_for_bit_as_one_that_shares_nothing(rules, before, moves, tokens):
     names = "tuv"[:tokens]
@@ -107,7 +108,7 @@ JOINS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 @given(
     st.integers(1, 7),
     st.floats(8.0, 40.0),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_referee import BEGIN, Fixed, Summed, said
 from sharing import Crowd, planner, policy
+from wild import many
 
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.cycle import Cycle, cycle
@@ -75,7 +76,7 @@ class Pair:
         (self.shared or self.planners[0]).shift(delta)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(RULES, MOVES, MOVES, DELTAS, st.booleans(), st.sampled_from([None, 100.0]))
 def test_after_the_clock_was_set_all_is_decided_as_if_it_had_not_been(  # noqa: PLR0917
     rules, before, after, delta, share, seconds
@@ -180,7 +181,7 @@ def ledger_of(steps, k, d):
     return ledger, now
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(
     LEDGER,
     st.integers(1, 6),
@@ -206,7 +207,7 @@ def test_a_ledger_from_the_future_counts_as_of_now_and_nothing_waits_longer_than
     assert when <= now + d + LAG + 2.0
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=many(80))
 @given(st.integers(1, 6), st.floats(20.0, 300.0), st.floats(0.0, 400.0), st.floats(0.0, 2 * HOUR), st.booleans())
 def test_no_window_is_exceeded_after_a_clock_was_set_back_while_the_program_was_down(k, d, down, ahead, headers):
     it = Crowd((Rule(k, d),), lambda: Fixed(k, d), headers=headers)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from storing import a_store, beside, failing, one, profile, reopened, rows, save, timeline
 from tiny import Clock, Wire, close, parts_of, stored
+from wild import many
 
 from socialcrawl.errors import StoreError
 from socialcrawl.limits.policy import Tariff
@@ -54,7 +55,7 @@ AROUND_MIDNIGHT = st.one_of(st.floats(-5.0, 5.0), st.floats(-2000.0, 2000.0), st
 DELAY = st.one_of(st.just(0.0), st.floats(0.0, 3.0), st.floats(0.0, 90.0))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(AROUND_MIDNIGHT, DELAY, DELAY, DELAY, st.floats(-1e6, 1e6))
 def test_a_day_that_is_named_is_the_one_on_which_the_server_served(offset, there, work, back, skew):
     served = MIDNIGHT + offset  # the server bills at some moment of its work, by its own clock
@@ -67,7 +68,7 @@ def test_a_day_that_is_named_is_the_one_on_which_the_server_served(offset, there
         assert found is not None or far <= there + work + back + 2.001, "sure enough, and yet not named"
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(AROUND_MIDNIGHT, DELAY, st.floats(-899.0, 899.0))
 def test_without_the_servers_clock_ours_may_be_wrong_by_a_quarter_of_an_hour(offset, took, skew):
     served = MIDNIGHT + offset

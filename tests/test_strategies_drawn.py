@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from wild import many
 
 from socialcrawl.collect import strategies
 from socialcrawl.collect.strategies import STRATEGIES, AlteredGreedy, Greedy, Proportional, greedy, strategy
@@ -100,7 +101,7 @@ def test_the_chi2_test_notices_a_share_that_is_wrong_by_a_few_percent():
 # -- altered greedy
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(SCORES, ZETAS)
 def test_what_is_drawn_when_not_greedy_is_definition_8s_set_neither_more_nor_less(scores, zeta):
     assume(zeta > 0 or max(scores) >= 0)

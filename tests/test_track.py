@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracking import Timed, answer, drive, tell, track
+from wild import many
 
 from socialcrawl.model import Node, Pick, Stop, Wait
 from socialcrawl.relevance import worth
@@ -80,7 +81,7 @@ VISITS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(VISITS, st.sampled_from(PARALLEL))
 def test_what_a_visit_changes_is_what_computing_all_anew_says(visits, parallel):
     crawl, referee, at = track(target=Target(parallel=parallel)), Referee(parallel), 0.0

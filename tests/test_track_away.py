@@ -421,17 +421,17 @@ def fault(mock, kind, names):
 
 def test_accounts_that_were_suspended_and_restored_are_read_again_live(tmp_path):
     database = tmp_path / "a.db"
-    track = {"recrawl": "u", "p": 1.0, "again": "1ms", "rest": "100ms"}  # so that they are asked in turn
+    track = {"recrawl": "u", "p": 1.0, "again": "0.000001s", "rest": "0.000001s"}
     with running(posts_file(), limit=LIMIT) as mock:
         crawled(mock.url, database, 10, **track)
         names = [name for (name,) in rows(database, "select account from tracked_account where visits > 0 order by 1")][
             :3
         ]
         fault(mock, "suspend", names)
-        crawled(mock.url, database, 30, **track)
+        crawled(mock.url, database, 70, **track)
         gone = dict(rows(database, "select account, gone from tracked_account where gone is not null and visits > 0"))
         assert gone == dict.fromkeys(names, "suspended")
         fault(mock, "restore", names)
-        crawled(mock.url, database, 55, **track)
+        crawled(mock.url, database, 160, **track)
     gone = dict(rows(database, "select account, gone from tracked_account where gone is not null and visits > 0"))
     assert gone == {}

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_track_campaign import LIMIT, crawled, earlier, tracking
 from tracking import Timed, answer, drive, tell, track
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.adaptive import Adaptive
@@ -129,7 +130,7 @@ TARGETS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(VISITS, TARGETS)
 def test_importance_and_cash_are_those_of_the_dictionaries_whatever_is_visited_and_lost(visits, target):
     crawl, books = track(0, 1, target=target, cash=Cash(target.small, threshold=PAST)), Books([0, 1], target)
@@ -277,7 +278,7 @@ def test_accounts_that_links_with_the_topic_go_to_count_more_with_an_extra():
 # -- Two names of one account
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.lists(st.integers(0, 5), unique=True, max_size=4)), max_size=12),
     st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 3), unique=True, max_size=3)), max_size=6),

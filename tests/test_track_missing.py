@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracking import Timed, answer, drive, tell, track
+from wild import many
 
 from socialcrawl.model import Stop
 from socialcrawl.relevance import worth
@@ -167,7 +168,7 @@ VISITED = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(
     st.lists(VISITED, max_size=8, unique_by=lambda visit: visit[0]),
     st.integers(0, 6),

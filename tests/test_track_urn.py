@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.track.chance import chance
 from socialcrawl.track.urn import Tops, Urn
@@ -25,7 +26,7 @@ def drawn_by_list(weights, u):
     return None
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(CHANGES, st.lists(st.tuples(st.integers(0, 999), BARRED), min_size=1, max_size=5))
 def test_an_urn_draws_whom_a_list_of_weights_says(changes, asked):
     weights = {}
@@ -38,7 +39,7 @@ def test_an_urn_draws_whom_a_list_of_weights_says(changes, asked):
         assert urn.draw(u / 1000, barred) == drawn_by_list(left, u / 1000)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(CHANGES, BARRED)
 def test_the_heaviest_is_the_first_of_the_heaviest(changes, barred):
     weights = {}
@@ -50,7 +51,7 @@ def test_the_heaviest_is_the_first_of_the_heaviest(changes, barred):
         assert tops.best(barred) == max(left, key=lambda row: (weights[row], -row), default=None)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(st.dictionaries(st.integers(0, 70), st.floats(0, 1e9), min_size=1), st.data())
 def test_the_same_weights_give_the_same_bits_however_they_came_to_be(weights, data):
     orders = [data.draw(st.permutations(list(weights))) for _ in range(2)]

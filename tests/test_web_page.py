@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wild import many
 
 from socialcrawl.sources.web.page import Link, plain, read
 from socialcrawl.sources.web.robots import permits
@@ -59,7 +60,7 @@ def test_an_address_has_one_form(url, form):
     assert normalised(url) == form
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(st.one_of(
     st.text(max_size=60),
     st.text(st.sampled_from("aB%2eEf/.:?#@[]é &;=~-_\\\n"), max_size=40).map(lambda rest: f"http://h.example/{rest}"),
@@ -183,7 +184,7 @@ PIECES = [f"<{tag}>" for tag in f"{TAGS} select option button form frameset plai
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(st.one_of(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.text(max_size=80)))
 def test_whatever_the_page_its_text_is_collapsed_and_its_links_lie_inside(html):
     page = read(html, HERE)

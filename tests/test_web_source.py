@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from storing import a_store
 from test_web_wire import HTML, MUSIC, plays, wire
+from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.doors import parts
@@ -256,7 +257,7 @@ REPLIES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(st.lists(REPLIES, min_size=20, max_size=20))
 def test_a_talk_ends_and_is_the_same_again_whatever_is_answered(replies):
     def told():

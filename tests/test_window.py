@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_referee import BEGIN, LONGEST, Fixed, Traffic
+from wild import many
 
 from socialcrawl.limits.fixed import FixedWindow
 from socialcrawl.limits.received import LAG
@@ -67,7 +68,7 @@ def play(traffic, wishes, in_flight, *, others=False):
     traffic.advance(traffic.now + 3 * LONGEST)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=many(300))
 @given(CASE, st.sampled_from(["all", "alone", "others", "none"]))
 def test_no_server_window_ever_receives_more_than_it_allows(case, headers):
     wishes = [wish | {"bare": wish["bare"] or headers == "none"} for wish in case["wishes"]]
@@ -79,7 +80,7 @@ def test_no_server_window_ever_receives_more_than_it_allows(case, headers):
     assert traffic.referee.most <= case["k"]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(CASE, st.integers(0, 6), st.sampled_from([1.0, 1.3, 40.0]))
 def test_headers_tell_of_others_and_of_a_window_that_is_smaller_than_the_table_says(case, too_high, too_long):
     k = max(2, case["k"])
@@ -92,7 +93,7 @@ def test_headers_tell_of_others_and_of_a_window_that_is_smaller_than_the_table_s
     assert traffic.referee.most <= k
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(CASE, st.booleans())
 def test_nothing_waits_while_a_slot_is_certainly_free(case, bare):
     k, d = case["k"], case["d"]
@@ -102,7 +103,7 @@ def test_nothing_waits_while_a_slot_is_certainly_free(case, bare):
         assert recent(2 * LONGEST + 2 * ROUNDING) >= k, f"waits at {instant} though the last window cannot be full"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(st.lists(st.tuples(st.floats(0.01, 0.5), st.floats(0.01, 0.5)), min_size=80, max_size=80), CASE, st.booleans())
 def test_with_work_at_all_times_windows_are_full_and_follow_at_once(ways, case, bare):
     k, d = case["k"], case["d"] + 7.0
