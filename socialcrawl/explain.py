@@ -131,7 +131,7 @@ def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanati
 
 
 def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
-    """The seeds that a campaign (the newest, if none is named) names and could not read, with why: the first `most`.
+    """The seeds that a campaign (the newest, if none is named) names and never could read, with why: the first `most`.
 
     Raises:
         StoreError: there is no such campaign.
@@ -141,7 +141,8 @@ def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[
     for name in filter(None, map(_named, whole.identity["seeds"]["usernames"])):
         held = traces.known(whole, name) if len(found) < most else None
         asks = traces.asks(whole.id, held.node) if held is not None else []
-        why = asks[-1].missing if asks else None
+        read = any(ask.at is not None and ask.missing is None and ask.act != "resolve" for ask in asks)
+        why = asks[-1].missing if asks and not read else None
         if why is not None and not why.startswith(SAME):
             found.append((name, why))
     return found

@@ -7,11 +7,12 @@ from socialcrawl.errors import SettingsError
 
 LONGEST = 366 * 86_400.0
 PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
+REMEDY = "write 3s, 15m, 1h, 7d or a number of seconds"
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def seconds(text: str) -> float:
-    """The span written as 3s, 500ms, 15m, 1h30m or 900 (seconds).
+def seconds(text: str, remedy: str = REMEDY) -> float:
+    """The span written as 3s, 500ms, 15m, 1h30m, 7d or 900 (seconds); `remedy` says what else to write.
 
     Raises:
         SettingsError: it is not a span of time, or not longer than nothing.
@@ -19,12 +20,12 @@ def seconds(text: str) -> float:
     parts = PART.findall(text.lower())
     left = PART.sub("", text.lower()).strip()
     if left or not parts or any(unit not in UNITS for _, unit in parts):
-        raise SettingsError(f"{text!r} is no span of time: write 3s, 15m, 1h or a number of seconds.")
+        raise SettingsError(f"{text!r} is no span of time: {remedy}.")
     total = sum(float(number) * UNITS[unit] for number, unit in parts)
     if total <= 0:
-        raise SettingsError(f"{text!r} is no time at all: write 3s, 15m, 1h or a number of seconds.")
+        raise SettingsError(f"{text!r} is no time at all: {remedy}.")
     if total > LONGEST:
-        raise SettingsError(f"{text!r} is longer than a year: write 3s, 15m, 1h or a number of seconds.")
+        raise SettingsError(f"{text!r} is longer than a year: {remedy}.")
     return total
 
 

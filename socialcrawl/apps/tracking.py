@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from socialcrawl.apps import figure
-from socialcrawl.tracked import Place, Tracked, Visited
+from socialcrawl.tracked import Place, Tracked, Visit, Visited
 from socialcrawl.words import span
 
 TITLES = {
@@ -20,7 +20,9 @@ TITLES = {
     "importance": "most important accounts",
     "relevance": "accounts that the most relevant ones link to",
 }
+WIDEST = 1000  # columns: more than any table here has
 SHOWN = ("visits", "indegree", "yield", "cash")
+WORDS = ("act", "answered (UTC)", "asked")  # columns that are read from the left
 ACTS = {"expand": "first visits", "recrawl": "returns"}
 
 
@@ -54,41 +56,83 @@ def visits(console: Console, told: Visited, *, as_json: bool) -> None:
     if not told.visits:
         console.print("it was not visited yet: accounts that were read link to it")
         return
-    table = Table(box=None, pad_edge=False)
-    for name in ("decision", "act", "answered", "asked since", "posts", "matches", "score", *SHOWN):
-        table.add_column(name, justify="left" if name in ("act", "answered", "asked since") else "right")
-    for one in told.visits:
-        known = [f"{one.features[name]:.6g}" if one.features else "-" for name in SHOWN]
-        found = [one.missing, ""] if one.missing else [_count(one.posts), _count(one.occurrences)]
-        since = one.since or "the beginning"
-        table.add_row(f"{one.n:,}", one.act, one.at or "not yet", since, *found, f"{one.score:.6g}", *known)
-    console.print(table)
+    parts = [_visited(told.visits, {**BROUGHT, **WHY})]
+    wide = console.options.update(max_width=WIDEST)
+    if console.measure(parts[0], options=wide).maximum > console.width:  # rather than cut, below each other
+        parts = [
+            _visited(told.visits, BROUGHT),
+            _visited(told.visits, {**NUMBER, **WHY}, "what won, and what was known before"),
+        ]
+    for table in parts:
+        console.print()
+        console.print(table)
+
+
+def _visited(told: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]], title: str | None = None) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=True)
+    for one in told:
+        table.add_row(*(cell(one) for cell in columns.values()))
+    return table
+
+
+def _asked(one: Visit) -> str:
+    if not one.since:
+        return "everything"
+    return "what is new" if one.act == "recrawl" else "the window"
 
 
 def _count(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
 
 
+def _feature(name: str) -> Callable[[Visit], str]:
+    return lambda one: f"{one.features[name]:.6g}" if one.features else "-"
+
+
+NUMBER: dict[str, Callable[[Visit], str]] = {"decision": lambda one: f"{one.n:,}"}
+BROUGHT: dict[str, Callable[[Visit], str]] = {
+    **NUMBER,
+    "act": lambda one: one.act,
+    "answered (UTC)": lambda one: one.at[:16].replace("T", " ") if one.at else "not yet",
+    "asked": _asked,
+    "posts": lambda one: one.missing or _count(one.posts),
+    "matches": lambda one: "" if one.missing else _count(one.occurrences),
+}
+WHY: dict[str, Callable[[Visit], str]] = {
+    "score": lambda one: f"{one.score:.6g}",
+    **{name: _feature(name) for name in SHOWN},
+}
+"""What is told of a visit, by the head of its column: what it brought; what won, and what was known before."""
+
+
 def _places(title: str, places: Sequence[Place], found: Tracked, past: str) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, collapse_padding=True)
     table.add_column("place", justify="right", no_wrap=True)
     table.add_column("account", overflow="fold")
-    for name in (found.target, f"{past} before", "visits", "last read"):
+    for name in (found.target, _stacked(f"{past} before"), "visits", "last read\n(ago)"):
         table.add_column(name, justify="right", no_wrap=True)
     for place in places:
         weight = f"{place.weight:.2%}" if found.target == "importance" else f"{place.weight:,.6g}"
         before = "new" if place.before is None else f"{place.before:,}"
-        read = "never" if place.visited_at is None else f"{span(max(0.0, found.seen - place.visited_at))} ago"
+        read = "never" if place.visited_at is None else span(max(0.0, found.seen - place.visited_at))
         table.add_row(f"{place.place:,}", Text(place.account), weight, before, f"{place.visits:,}", read)
     if not places:
         table.add_row("", "none yet", "", "", "", "")
     return table
 
 
+def _stacked(words: str) -> str:
+    """A head that takes little room: two words a line, as 23 h, 59 min, before."""
+    each = words.split()
+    return "\n".join(" ".join(each[i : i + 2]) for i in range(0, len(each), 2))
+
+
 def _yields(found: Tracked) -> Table:
     table = Table(title="what visits brought", title_justify="left", box=None, pad_edge=False)
-    table.add_column("")
-    for name in ("visits", "requests", "new links", "posts", "links per request", "posts per request"):
+    table.add_column("", no_wrap=True)
+    for name in ("visits", "requests", "new links", "posts", "links per\nrequest", "posts per\nrequest"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in found.yields:
         each = [f"{many / one.requests:,.2f}" if one.requests else "-" for many in (one.links, one.posts)]

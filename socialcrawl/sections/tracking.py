@@ -1,21 +1,17 @@
 """The section of a campaign that tracks accounts: expand or go back, and to whom (Kumar et al., section III)."""
 
 from math import isfinite
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainValidator, WithJsonSchema, field_validator
+from pydantic import Field, PlainValidator, WithJsonSchema, field_validator, model_validator
 
-from socialcrawl.sections.values import Section, Span, checking, lasting
+from socialcrawl.sections.values import Section, Span, spanning
 from socialcrawl.track.expansion import EXPANSIONS
 from socialcrawl.track.recrawl import RECRAWLS
 from socialcrawl.words import seconds
 
 ALL = "all"
-
-
-def _window(text: str) -> None:
-    if text != ALL:
-        lasting(text)
+NEVER = "never"
 
 
 def _memory(given: Any) -> float | str:
@@ -55,10 +51,14 @@ class TrackSection(Section):
     expansion: str = Field(default="gai", description=f"which unknown account is asked: {', '.join(EXPANSIONS)}")
     recrawl: str = Field(default="oru", description=f"which known account is asked again: {', '.join(RECRAWLS)}")
     p: Annotated[float, Field(ge=0, le=1)] = Field(default=0.5, description="how often it goes back")
-    window: Annotated[str, checking(_window)] = Field(
+    window: Annotated[str, *spanning(ALL)] = Field(
         default="7d", description='w: posts that are older when an account is read do not count; 12h, 7d; "all": all do'
     )
     rest: Span = Field(default="1d", description="how long an account is left alone after a visit")
+    again: Annotated[str, *spanning(NEVER)] = Field(
+        default="14d",
+        description='when an account that was lost is tried again, twice as late after each further loss; "never"',
+    )
     parallel: Literal["once", "visits"] = Field(
         default="once", description="a link between two accounts counts once, or once a visit that brought it"
     )
@@ -72,6 +72,15 @@ class TrackSection(Section):
     @classmethod
     def _returns(cls, name: str) -> str:
         return _among(name, RECRAWLS, "recrawl policy")
+
+    @model_validator(mode="after")
+    def _leaning(self) -> Self:
+        if self.lean and self.target != "importance" and "opic" not in (self.expansion, self.recrawl):
+            raise ValueError(
+                f"lean = {self.lean:g} moves cash, by which nobody is chosen here: take it out, or go by cash with "
+                'target = "importance", expansion = "opic" or recrawl = "opic"'
+            )
+        return self
 
     @property
     def width(self) -> float | None:
@@ -87,6 +96,11 @@ class TrackSection(Section):
     def pause(self) -> float:
         """How long an account is left alone after a visit, in seconds."""
         return seconds(self.rest)
+
+    @property
+    def absence(self) -> float | None:
+        """How long after it was lost an account may be asked again, in seconds; None: never."""
+        return None if self.again == NEVER else seconds(self.again)
 
 
 def _among(name: str, known: tuple[str, ...], what: str) -> str:

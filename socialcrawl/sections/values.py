@@ -37,16 +37,28 @@ def checking(understood: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(keep)
 
 
-def lasting(text: str) -> float:
-    """The seconds of a span of time with its unit.
+def spanning(*others: str) -> tuple[BeforeValidator, AfterValidator]:
+    """What keeps a span of time with its unit as it is written, or one of the `others`; it says how to write one."""
+    named = [f'"{other}"' for other in others]
+    unit, span = _either('"12h"', '"7d"', *named), _either("3s", "15m", "1h", "7d", *named)
 
-    Raises:
-        SettingsError: it is none.
-    """
-    length = seconds(text)
-    if not any(letter.isalpha() for letter in text):
-        raise SettingsError("write it with its unit, as 12h or 7d")
-    return length
+    def text(given: Any) -> Any:
+        if not isinstance(given, str):
+            raise ValueError(f"write it with its unit and in quotes, as {unit}")  # noqa: TRY004 - pydantic wants it
+        return given
+
+    def lasting(text: str) -> None:
+        if text in others:
+            return
+        seconds(text, f"write {span}")
+        if not any(letter.isalpha() for letter in text):
+            raise SettingsError(f"write it with its unit, as {unit}")
+
+    return BeforeValidator(text), checking(lasting)
+
+
+def _either(*words: str) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _together(given: Any) -> int | str:
@@ -97,7 +109,7 @@ def _account(name: str) -> str:
 
 
 Variable = Annotated[str, AfterValidator(_variable)]
-Span = Annotated[str, checking(lasting)]
+Span = Annotated[str, *spanning()]
 Moment = Annotated[str | None, BeforeValidator(_moment)]
 Together = Annotated[
     int | str,
