@@ -14,7 +14,7 @@ opic_app = typer.Typer(
     name="opic",
     help="The experiments of Abiteboul, Preda and Cobena on generated webs: convergence on all pages (fig2) and on "
     "important ones (fig3), sizes of windows (fig4), what they store (fig5), their types (fig6), and the cash of "
-    "crawled pages (cash).",
+    "crawled pages (cash); and the importance of a graph's nodes, sites and owners (importance).",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -49,6 +49,24 @@ Way = Annotated[str, typer.Option("--selection", help="Of the pages to crawl: gr
 Month = Annotated[float, typer.Option(min=0, help="Units of G that a crawl takes; 0: measured.")]
 Begin = Annotated[str, typer.Option(help="What windows begin with: listing, equal or nothing.")]
 
+GraphPath = Annotated[Path | None, typer.Option(help="A known graph, folder or .npz; without it, a generated web.")]
+Weighted = Annotated[bool, typer.Option("--weighted", help="Links count by their weights; without it, 1 each.")]
+Matrix = Annotated[
+    str, typer.Option(help="Who speaks for whom: out (who links to it), in, both, or kleinberg (its authorities).")
+]
+By = Annotated[str, typer.Option(help="opic, fixpoint (of the matrix as it is) or pagerank.")]
+Eps = Annotated[float, typer.Option(help="Of the fixpoint: added to all entries of the matrix.")]
+Walk = Annotated[bool, typer.Option("--walk", help="Of the fixpoint: rows of the matrix are divided by their sums.")]
+Damping = Annotated[float, typer.Option(help="Of PageRank: the part of a rank that is handed on.")]
+Dangling = Annotated[str, typer.Option(help="Of PageRank: where the rank of nodes without links goes: zap, all, drop.")]
+First = Annotated[int, typer.Option(help="Of OPIC: nodes known at first, others when linked to; 0: all.")]
+History = Annotated[bool, typer.Option("--history", help="Of OPIC: those who join get the last newcomers' importance.")]
+Sites = Annotated[Path | None, typer.Option(help="A text file, a name and its site a line: their importance, too.")]
+Hosts = Annotated[bool, typer.Option("--hosts", help="The same, the sites being the hosts of addresses or user@host.")]
+OwnersOf = Annotated[int, typer.Option(help="Divide OPIC among so many owners, besides, and compare; 0: do not.")]
+Buffer = Annotated[int, typer.Option(help="Of owners: nodes in a buffer that make it leave.")]
+Top = Annotated[int, typer.Option(min=0, help="How many of the most important are shown; the files have all.")]
+
 HERE = Path("opic")
 STILL = {
     "fig2": "The error on all pages while crawling, by selection, beside the off-line algorithm (figure 2).",
@@ -78,7 +96,7 @@ def _still(name: str) -> Callable[..., None]:
         from socialcrawl.apps.opic_runs import converge, pay  # noqa: PLC0415
         from socialcrawl.lab.opic.static import Still  # noqa: PLC0415
 
-        plan = Still(tuple(law or ("power",)), pages, crawls, range(seed, seed + webs), small, mean)
+        plan = Still(tuple(dict.fromkeys(law or ("power",))), pages, crawls, range(seed, seed + webs), small, mean)
         if name == "cash":
             pay(plan, out, jobs)
         else:
@@ -108,12 +126,49 @@ def _moving(name: str) -> Callable[..., None]:
         from socialcrawl.lab.opic.moving import Moving  # noqa: PLC0415
 
         usual = FIGURES[name]
-        there = tuple(window or usual.windows), tuple(usual.rates if rate is None else rate), law, pages, crawls
+        windows, rates = tuple(dict.fromkeys(window or usual.windows)), tuple(dict.fromkeys(rate or usual.rates))
+        there = windows, rates, law, pages, crawls
         adapt(name, Moving(*there, range(seed, seed + webs), small, selection, month, begin), out, jobs)
 
     return command
 
 
+def importance(  # the parts of one question, each an option
+    *,
+    graph: GraphPath = None,
+    weighted: Weighted = False,
+    pages: Pages = 20_000,
+    law: OneLaw = "power",
+    mean: Mean = 8.0,
+    seed: Seed = 1,
+    matrix: Matrix = "out",
+    by: By = "opic",
+    crawls: Crawls = 10,
+    small: Small = 1.0,
+    first: First = 0,
+    history: History = False,
+    eps: Eps = 0.0,
+    walk: Walk = False,
+    damping: Damping = 0.85,
+    dangling: Dangling = "zap",
+    sites: Sites = None,
+    hosts: Hosts = False,
+    owners: OwnersOf = 0,
+    buffer: Buffer = 100,
+    top: Top = 10,
+    out: Out = HERE,
+) -> None:
+    """The importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4)."""
+    from socialcrawl.apps.opic_importance import Place, weigh  # noqa: PLC0415
+    from socialcrawl.lab.opic.importances import Asked  # noqa: PLC0415
+    from socialcrawl.lab.opic.static import Still  # noqa: PLC0415
+
+    web = Still((law,), pages, 1, (seed,), mean=mean)
+    asked = Asked(matrix, by, crawls, small, first, history, eps, walk, damping, dangling, owners, buffer)
+    weigh(Place(graph, weighted, web, sites, hosts), asked, top, out)
+
+
+opic_app.command()(importance)
 for _name, _help in STILL.items():
     opic_app.command(_name, help=_help)(_still(_name))
 for _name, _help in MOVING.items():

@@ -1,5 +1,6 @@
 """What the commands of `socialcrawl lab opic` do: crawls, data, figures, and a summary in the terminal."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import typer
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
+from socialcrawl.errors import SettingsError
 from socialcrawl.lab.opic.moving import RATES, Moving, adaptation
 from socialcrawl.lab.opic.static import PARTS, Still, convergence, payments
 from socialcrawl.lab.opic.summaries import of_ways, of_windows
@@ -48,12 +50,29 @@ FIGURES: Final = {
 }
 
 
+def ready(out: Path, jobs: int) -> None:
+    """Make the folder for what is found, before the time is spent that finding it takes.
+
+    Raises:
+        SettingsError: there can be no such folder, nothing can be written into it, or no jobs are to do the work.
+    """
+    if not jobs:
+        raise SettingsError("--jobs 0 would do nothing; give 1 or more, or -1 for as many as there are processors.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"--out {out} cannot be a folder: {error}. Name another place.") from error
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise SettingsError(f"--out {out} cannot be written into. Name another folder, or change who may write there.")
+
+
 def converge(name: str, plan: Still, out: Path, jobs: int) -> None:
     """Crawl by all selections, and iterate: `name`.csv (all errors at all times and seeds), -means.csv, .png, .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
+    ready(out, jobs)
     found = convergence(plan, jobs)
     write_csv(out / f"{name}.csv", found)
     means = of_ways(found)
@@ -74,6 +93,7 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
+    ready(out, jobs)
     found = payments(plan, jobs)
     write_csv(out / "cash.csv", found)
     listed = rows(found)
@@ -82,10 +102,11 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
             here = [row for row in listed if (row["law"], row["way"]) == (law, way)]
             late = [row["held"] for row in here if row["crawls"] > plan.crawls / 2]
             first = [row["held"] for row in here if row["crawls"] <= 1]
+            paid = [row["gained"] for row in here if row["crawls"] == plan.crawls]
             first_mean, late_mean = float(np.mean(first)), float(np.mean(late))
             typer.echo(
                 f"{law:10}{way:10} crawled pages held {first_mean:.3f}/n in the first crawl, {late_mean:.3f}/n in the "
-                f"second half ({float(np.mean([row['gained'] for row in here[-1:]])):.2f} paid in all)"
+                f"second half ({float(np.mean(paid)):.2f} paid in all)"
             )
     frames = [_cash_panel(listed, law) for law in plan.laws]
     _show(draw(out / "cash", frames, 2, "Mean cash of crawled pages"), out / "cash")
@@ -97,6 +118,7 @@ def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
+    ready(out, jobs)
     found = adaptation(plan, jobs)
     write_csv(out / f"{name}.csv", found)
     means = of_windows(found)
@@ -115,7 +137,7 @@ def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
 def _way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
     here = [row for row in listed if row["law"] == law]
     lines = [_line([row for row in here if row["way"] == way], way, error) for way in _each(here, "way")]
-    return Panel(law, ERRORS[error], lines, along="crawls of all pages", steep=True)
+    return Panel(law, ERRORS[error], lines, along="crawls of all pages", steep=_above_0(lines))
 
 
 def _line(listed: list[dict[str, Any]], label: str, error: str) -> Line:
@@ -143,7 +165,7 @@ def _window_panel(listed: list[dict[str, Any]], error: str) -> Panel:
         here = [row for row in listed if row["window"] == window]
         lines.append(Line(window, x, _column(here, error), _column(here, f"{error}_spread")))
     ticks = [f"{100 * rate:g}" for rate in rates]
-    return Panel("", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=True)
+    return Panel("", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=_above_0(lines))
 
 
 def _stored(listed: list[dict[str, Any]]) -> Bars:
@@ -177,6 +199,11 @@ def _tell_windows(listed: list[dict[str, Any]], title: str, column: str) -> None
     for window in _each(listed, "window"):
         cells = [row[column] for row in listed if row["window"] == window]
         typer.echo(f"  {window:<38}" + "".join(f"{cell:>9.3g}" for cell in cells))
+
+
+def _above_0(lines: Sequence[Line]) -> bool:
+    """Whether a logarithmic axis can show all heights: on a web of hardly any links some errors are none."""
+    return all(bool((line.y > 0).all()) for line in lines)
 
 
 def _each(listed: list[dict[str, Any]], column: str) -> list[Any]:

@@ -47,7 +47,7 @@ class Cash:
         granted: the sum of the default histories that were given to newcomers: sum H = G + granted.
         offset: what the virtual page has paid to everybody since the start.
         virtual: C of the virtual page; `virtual_history`: its H.
-        known: bool by row, who is paid by the virtual page; `size`: how many.
+        known: bool by row, who is paid by the virtual page; `size`: how many; `turnover`: how often that changed.
         watch: called with rows whose cash grew against others' (a queue of the richest wants to know).
     """
 
@@ -57,7 +57,7 @@ class Cash:
         self.cash: Floats = np.zeros(1024)
         self.history: Floats = np.zeros(1024)
         self.known = np.zeros(1024, np.bool_)
-        self.size = 0
+        self.size = self.turnover = 0
         self.paid = self.granted = self.offset = 0.0
         self.sink = 0.0
         self.virtual = self.virtual_history = 0.0
@@ -90,6 +90,7 @@ class Cash:
             return
         self.known[fresh] = True
         self.size += len(fresh)
+        self.turnover += 1
         self.cash[fresh] -= self.offset  # without an offset, cash that was there stays to the last bit
         if isinstance(history, np.ndarray) or history:
             given = np.broadcast_to(np.asarray(history, np.float64), several.shape)[new]
@@ -170,6 +171,7 @@ class Cash:
         self.paid += cash
         self.cash[row], self.known[row] = 0.0, False
         self.size -= 1
+        self.turnover += 1
         if self.small is None:
             self.sink += cash
         else:
@@ -183,6 +185,8 @@ class Cash:
         self.cash[left] = self.history[left] = 0.0
         self.known[left] = False
         self.size -= 1
+        self.turnover += 1
+        self._grew(np.array([row]))
 
     def settle(self) -> None:
         """Let the virtual page pay all its cash to all known rows, as one offset: H_v += C_v, G += C_v, C_v := 0."""

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 VIRTUAL = ""  # the virtual page's name: no node is called so
 BUFFER = 100  # names in a buffer that make it ready to be sent
-MOST = 0.01  # cash in a buffer that does, as a share of the total: what waits takes no part
+MOST = 0.05  # of all cash that may wait in all buffers together, more or less: what waits takes no part
 
 
 def owner_of(name: str, owners: int) -> int:
@@ -68,7 +68,8 @@ class Owner:
         small: the weight of the small edge from every node to the virtual page, a link having 1.
         threshold: the cash of the virtual page past which it pays, as a share of the total.
         buffer: how many names in a buffer make it ready to be sent.
-        most: how much cash does, as a share of the total.
+        most: how much cash does, times the n (n - 1) buffers of n owners, as a share of the total: a limit for each
+            buffer alone would let all cash wait where there are many.
         window: where it is given, importance is that of adaptive OPIC, else (H + C) / (G + 1).
 
     Attributes:
@@ -90,7 +91,7 @@ class Owner:
         window: Window | None = None,
     ) -> None:
         self.number, self.owners, self.small, self.threshold = number, owners, small, threshold
-        self.buffer, self.most = buffer, most
+        self.buffer, self.most = buffer, most / max(1, owners * (owners - 1))
         self.cash, self.rows = Cash(), dict[str, int]()
         self.adaptive = Adaptive(self.cash, window) if window is not None else None
         self.paid = self.virtual = self.virtual_history = 0.0

@@ -59,7 +59,8 @@ class Greedy:
 
     Only the RICHEST are kept in order, and whoever comes to have as much as the poorest of them did; when they are all
     paid out, the next ones are looked for. An entry whose cash has changed since is skipped: cash that grew has a newer
-    entry, and cash that was paid out is the reason for leaving. It watches the accounts (`Cash.watch`).
+    entry, and cash that was paid out is the reason for leaving; so is one whose row is known no more. It watches the
+    accounts (`Cash.watch`).
     """
 
     def __init__(self, cash: Cash, seed: int = 0) -> None:
@@ -84,7 +85,7 @@ class Greedy:
         while True:
             while self.heap:
                 cash, row = self.heap[0]
-                if self.accounts.cash[row] == -cash:
+                if self.accounts.cash[row] == -cash and self.accounts.known[row]:
                     return row
                 heapq.heappop(self.heap)
             self._look()
@@ -116,16 +117,17 @@ def selection(name: str, cash: Cash, seed: int = 0) -> Selection:
 
 
 class _Members:
-    """The known rows in order, looked up only when there are more of them."""
+    """The known rows in order, looked up only when others are known than before."""
 
     def __init__(self, cash: Cash) -> None:
         self.cash = cash
         self.found: Rows = np.empty(0, np.int64)
+        self.turnover = -1
 
     def rows(self) -> Rows:
         """The known rows, int64, ascending."""
-        if len(self.found) != self.cash.size or not self.cash.size:
-            self.found = _known(self.cash)
+        if self.turnover != self.cash.turnover:
+            self.found, self.turnover = _known(self.cash), self.cash.turnover
         return self.found
 
 
