@@ -24,7 +24,7 @@ demo: $(VENV)/.core
 	@echo 'try:  $(BIN)/socialcrawl sql "select count(*) from post"'
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 3 --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -25,7 +25,7 @@ from socialcrawl.run import run
 
 CHANGES = ("enlist", "open", "reserve", "save", "finish")
 STEPS = 5
-EVERY = {"sqlite": 1, "postgres": 4}  # a server's databases take their time to be made
+EVERY = {"sqlite": 2, "postgres": 6}  # a server's databases take their time to be made
 
 
 class KilledError(BaseException):

@@ -58,7 +58,7 @@ def undisturbed(tmp_path_factory):
 def test_a_campaign_that_tracks_is_killed_at_random_moments_and_finds_what_it_would_have_found(
     database, undisturbed, tmp_path
 ):
-    hold_the_guarantee(database, 5, undisturbed, tmp_path, given=tracking, found=found)
+    hold_the_guarantee(database, 3, undisturbed, tmp_path, given=tracking, found=found)
 
 
 @pytest.mark.chaos

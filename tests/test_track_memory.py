@@ -436,8 +436,8 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
     [
         ({}, (None, 0.0, 0.0)),
         ({"memory": "all"}, (None, 0.0, 0.0)),
-        ({"memory": 4, "lean": -1}, (4.0, -1.0, 0.0)),
-        ({"memory": 0.5, "lean": 0.25, "extra": 2}, (0.5, 0.25, 2.0)),
+        ({"memory": 4, "lean": -1, "recrawl": "opic"}, (4.0, -1.0, 0.0)),
+        ({"memory": 0.5, "lean": 0.25, "extra": 2, "target": "importance"}, (0.5, 0.25, 2.0)),
     ],
 )
 def test_a_campaign_says_what_is_remembered_and_where_cash_leans(given, wanted):

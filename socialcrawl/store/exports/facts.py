@@ -45,7 +45,8 @@ ACTS = "select act, count(*) as picks from pick where campaign = :campaign group
 MISSING = """
 select reason, count(*) as accounts from (
   select distinct node, case when missing like 'same-as:%' then 'same as another' else missing end as reason
-  from outcome where campaign = :campaign and missing is not null and node >= 0) m
+  from outcome o where campaign = :campaign and missing is not null and node >= 0 and not exists (
+    select 1 from outcome later where later.campaign = o.campaign and later.node = o.node and later.n > o.n)) m
 group by reason order by reason
 """
 # Timelines of which another page was offered that was not asked for.
