@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.kumar.components import components, largest_component
+from socialcrawl.importance.components import components, largest_component
 from socialcrawl.lab.kumar.generated import Shape, generate
 from socialcrawl.lab.kumar.source import Ticking, Windowed, instants
 from socialcrawl.lab.kumar.targets import targets, top

@@ -2,7 +2,6 @@
 
 timegraphs    links with timestamps, from files; a span, a window, the plain graph of all        timegraphs.py
 generated     generated ones: bursts of attention, new entrants, old standbys that depart        generated.py
-components    the largest strongly connected component, where sources are drawn                  components.py
 source        what a fetch sees, and a clock that a fetch takes time of                          source.py
 sampling      omniscient expansions: nodes drawn by their true degrees                           sampling.py
 targets       K_t, the nodes of most in-links in each window, once for all policies              targets.py

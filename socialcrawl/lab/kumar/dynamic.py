@@ -18,8 +18,8 @@ from socialcrawl.collect.seeds import Seeds
 from socialcrawl.draws import generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.garbage import uncollected
+from socialcrawl.importance.components import largest_component
 from socialcrawl.lab.doors import AtOnce, Freely, Nowhere, Unwatched
-from socialcrawl.lab.kumar.components import largest_component
 from socialcrawl.lab.kumar.pool import Job, fingerprint
 from socialcrawl.lab.kumar.sampling import choice
 from socialcrawl.lab.kumar.source import Ticking, Windowed, instants

@@ -17,8 +17,8 @@ from socialcrawl.collect.seeds import Seeds
 from socialcrawl.draws import generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.garbage import uncollected
+from socialcrawl.importance.components import largest_component
 from socialcrawl.lab.doors import parts
-from socialcrawl.lab.kumar.components import largest_component
 from socialcrawl.lab.kumar.pool import Job, fingerprint
 from socialcrawl.lab.kumar.sampling import choice
 from socialcrawl.lab.kumar.targets import top
