@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
+from socialcrawl.apps.lab_runs import watching
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan
 from socialcrawl.lab.gouriten.curves import Curves, pairs, shortfalls, summed_up
@@ -163,12 +162,7 @@ def _planned(world: World, experiment: Experiment, asked: Asked, out: Path) -> P
 
 @contextmanager
 def _work(asked: Asked, out: Path, what: str) -> Iterator[Work]:
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-
-        def watch(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
+    with watching(what) as watch:
         yield Work(out / "replays", asked.jobs, asked.seed, asked.size is not None, watch)
 
 

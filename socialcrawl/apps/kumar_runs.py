@@ -1,18 +1,14 @@
 """What the commands of `socialcrawl lab kumar` do: graphs, crawls, data, figures, and a summary in the terminal."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from errno import EACCES
 from pathlib import Path
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from socialcrawl.apps.lab_figures import Line, Panel, draw
+from socialcrawl.apps.lab_runs import ready, watching
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.kumar import dynamic, static
@@ -119,7 +115,7 @@ def discover(name: str, wanted: Wanted, asked: Asked, *, k: int, steps: int, out
         SettingsError: an option or file cannot be used.
     """
     expansions = _known("expansion", asked.expansions, static.EXPANSIONS)
-    _check(out)
+    ready(out, KEPT)
     parts = []
     for title, graph in wanted.plain():
         there = static.fixed(title, graph, k, steps)
@@ -142,7 +138,7 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
     """
     expansions = _known("expansion", asked.expansions, dynamic.EXPANSIONS)
     recrawls = _known("recrawl policy", asked.recrawls, dynamic.RECRAWLS, dynamic.MORE)
-    _check(out)
+    ready(out, KEPT)
     parts = []
     for title, graph in wanted.timed():
         there = dynamic.world(title, graph, setting)
@@ -155,18 +151,6 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
     _write(out / name, joined(parts), ("expansion", "recrawl"), "day", (*dynamic.COLUMNS, *dynamic.SIZES))
 
 
-def _check(out: Path) -> None:
-    """Whether crawls can be kept there is known before the first one: they may take hours."""
-    try:
-        (out / KEPT).mkdir(parents=True, exist_ok=True)
-        for folder in (out, out / KEPT):
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise PermissionError(EACCES, os.strerror(EACCES), str(folder))
-    except OSError as error:
-        why = f"{error.strerror}: {error.filename}"
-        raise SettingsError(f"--out {out}: {why}; name a folder that can be written.") from error
-
-
 def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
     if unknown := [one for one in asked if one not in (*known, *more)]:
         raise SettingsError(f"there is no {what} {unknown[0]!r} here. Known are: {', '.join((*known, *more))}.")
@@ -174,19 +158,8 @@ def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence
 
 
 def _crawled(title: str, jobs: Sequence[Job], asked: Asked, out: Path) -> Table:
-    with _watching(title) as watch:
+    with watching(title) as watch:
         return joined(crawled(jobs, out / KEPT, asked.jobs, watch))
-
-
-@contextmanager
-def _watching(title: str) -> Iterator[Callable[[int, int], None]]:
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None)
-
-        def watch(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        yield watch
 
 
 def _write(stem: Path, table: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:

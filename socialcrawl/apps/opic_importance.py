@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from socialcrawl.apps.opic_runs import ready
+from socialcrawl.apps.lab_runs import ready
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.sites import by_site
 from socialcrawl.lab.opic.errors import errors
@@ -69,7 +69,7 @@ def weigh(place: Place, asked: Asked, most: int, out: Path) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    ready(out, 1)
+    ready(out)
     given = place.given()
     sites = place.sites_of(given.names)
     typer.echo(f"{len(given.names):,} nodes, {given.links.nnz:,} links; matrix {asked.matrix}, by {asked.by}")

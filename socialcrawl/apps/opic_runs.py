@@ -1,6 +1,5 @@
 """What the commands of `socialcrawl lab opic` do: crawls, data, figures, and a summary in the terminal."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import typer
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
+from socialcrawl.apps.lab_runs import ready
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.opic.moving import RATES, Moving, adaptation
 from socialcrawl.lab.opic.static import PARTS, Still, convergence, payments
@@ -50,20 +50,11 @@ FIGURES: Final = {
 }
 
 
-def ready(out: Path, jobs: int) -> None:
-    """Make the folder for what is found, before the time is spent that finding it takes.
-
-    Raises:
-        SettingsError: there can be no such folder, nothing can be written into it, or no jobs are to do the work.
-    """
+def _begin(out: Path, jobs: int) -> None:
+    """Refuse what could not work before the time is spent that the work takes."""
     if not jobs:
         raise SettingsError("--jobs 0 would do nothing; give 1 or more, or -1 for as many as there are processors.")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(f"--out {out} cannot be a folder: {error}. Name another place.") from error
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise SettingsError(f"--out {out} cannot be written into. Name another folder, or change who may write there.")
+    ready(out)
 
 
 def converge(name: str, plan: Still, out: Path, jobs: int) -> None:
@@ -72,7 +63,7 @@ def converge(name: str, plan: Still, out: Path, jobs: int) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    ready(out, jobs)
+    _begin(out, jobs)
     found = convergence(plan, jobs)
     write_csv(out / f"{name}.csv", found)
     means = of_ways(found)
@@ -93,7 +84,7 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    ready(out, jobs)
+    _begin(out, jobs)
     found = payments(plan, jobs)
     write_csv(out / "cash.csv", found)
     listed = rows(found)
@@ -118,7 +109,7 @@ def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    ready(out, jobs)
+    _begin(out, jobs)
     found = adaptation(plan, jobs)
     write_csv(out / f"{name}.csv", found)
     means = of_windows(found)
