@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 
 from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
@@ -18,7 +17,7 @@ from socialcrawl.limits.retry import Backoff
 from socialcrawl.limits.shared import Membership, Shared
 from socialcrawl.model import Node, Stop, Wait
 from socialcrawl.pace import Pace
-from socialcrawl.plan import THREADS, Plan, aim, chosen, looking_on, plan, returning, steered
+from socialcrawl.plan import THREADS, Plan, chosen, looking_on, plan, steered, tracking
 from socialcrawl.platforms.platform import Keys, Wired
 from socialcrawl.protocols import Source, Watcher
 from socialcrawl.run import Parts
@@ -160,7 +159,7 @@ def known_as(settings: Settings) -> str:
 
 def _attended(watcher: Watcher, crawl: Collect | Track, store: SqlStore, now: Callable[[], float]) -> Watcher:
     """Who looks on; of a campaign that tracks accounts also whoever writes down what it knows of them."""
-    return Keeping(watcher, crawl, partial(store.stand, whole=True), now) if isinstance(crawl, Track) else watcher
+    return Keeping(watcher, crawl, store.stand, now) if isinstance(crawl, Track) else watcher
 
 
 def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
@@ -179,21 +178,10 @@ def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
 
 
 def _crawl(settings: Settings, seeds: Seeds, source: Source) -> Collect | Track:
-    steps, track = settings.crawl.steps, settings.track
-    if settings.kind == "collect":
-        estimator, choice = chosen(settings)
-        return Collect(seeds, estimator, steps, source.width, choice, shadows=looking_on(settings))
-    return Track(
-        seeds,
-        returning(settings),
-        steps,
-        source.width,
-        mark=source.mark,
-        window=track.width,
-        rest=track.pause,
-        again=track.absence,
-        target=aim(settings),
-    )
+    if settings.kind == "track":
+        return tracking(settings, seeds, source.width, source.mark)
+    estimator, choice = chosen(settings)
+    return Collect(seeds, estimator, settings.crawl.steps, source.width, choice, shadows=looking_on(settings))
 
 
 def _source(meant: Plan, queries: list[str], now: float) -> Source:

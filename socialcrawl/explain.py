@@ -13,11 +13,10 @@ import numpy as np
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
 from socialcrawl.collect.estimators.contract import Terms
-from socialcrawl.collect.seeds import SAME, TRIES, Seeds
+from socialcrawl.collect.seeds import SAME, TRIES
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick
-from socialcrawl.plan import chosen
-from socialcrawl.platforms import known
+from socialcrawl.plan import chosen, past
 from socialcrawl.protocols import History
 from socialcrawl.settings import Settings, checked
 from socialcrawl.sources.web.urls import normalised
@@ -161,10 +160,7 @@ def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = 
         names: the accounts it named.
         topics: the first pick.n under each new topic.
     """
-    asked = known.of(settings)
-    look_up = not asked.expanded(settings)
-    seeds = Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
-    return Collect(seeds, chosen(settings)[0], settings.crawl.steps)
+    return Collect(past(settings, names, topics), chosen(settings)[0], settings.crawl.steps)
 
 
 class _Case:

@@ -1,12 +1,13 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
 from pathlib import Path
 from typing import Any
 
 from socialcrawl.collect.estimators import Estimator, named
+from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Strategy, strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
@@ -15,7 +16,7 @@ from socialcrawl.limits.quote import at_most, total
 from socialcrawl.limits.rate import TOGETHER
 from socialcrawl.limits.shape import Shape
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.model import MILLS_PER_DOLLAR, Node
 from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Platform, Terms
 from socialcrawl.policies import policy, policy_in
@@ -24,6 +25,7 @@ from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Accounts
 from socialcrawl.track.choice import Choice
+from socialcrawl.track.crawl import Track
 from socialcrawl.track.target import Target
 from socialcrawl.words import seconds
 
@@ -225,10 +227,38 @@ def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
     return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
 
 
-def returning(settings: Settings) -> Choice:
-    """Who chooses for a campaign that tracks accounts: whether to go back, and to whom."""
+def past(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Seeds:
+    """The seeds of a crawl that folds a stored history and asks nobody.
+
+    Args:
+        settings: those of the campaign.
+        names: the accounts it named.
+        topics: the first pick.n under each new topic.
+    """
+    asked = known.of(settings)
+    look_up = not asked.expanded(settings)
+    return Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
+
+
+def tracking(
+    settings: Settings,
+    seeds: Seeds,
+    width: Callable[[str], int] = lambda _: 1,
+    mark: Callable[[float], str] = lambda _: "",
+) -> Track:
+    """The crawl of a campaign that tracks accounts; `width` and `mark` are its source's, where it asks anybody."""
     track = settings.track
-    return Choice(track.expansion, track.recrawl, track.p, settings.seed)
+    return Track(
+        seeds,
+        Choice(track.expansion, track.recrawl, track.p, settings.seed),
+        settings.crawl.steps,
+        width,
+        mark=mark,
+        window=track.width,
+        rest=track.pause,
+        again=track.absence,
+        target=aim(settings),
+    )
 
 
 def aim(settings: Settings) -> Target:

@@ -5,23 +5,21 @@ All of it follows from the stored picks and outcomes, folded by the crawl that m
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isnan, log2
 
 import numpy as np
 
-from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node, Outcome
-from socialcrawl.plan import aim, returning
-from socialcrawl.platforms import known
+from socialcrawl.plan import past, tracking
 from socialcrawl.protocols import Batch
 from socialcrawl.settings import Settings, checked
 from socialcrawl.standings import standings
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.traces import Ask, Begun, Traces
-from socialcrawl.track.crawl import FORGOTTEN, Track
+from socialcrawl.track.crawl import Track
 from socialcrawl.track.picture import COLUMNS, CRAWLED
 
 DAY = 86_400.0
@@ -147,7 +145,7 @@ def visited(traces: Traces, user: str, campaign: str | None = None) -> Visited |
         SettingsError: its settings are not understood, or it does not know the account.
     """
     whole = traces.begun(campaign)
-    if whole.identity.get("kind") != "track":
+    if not _tracks(whole):
         return None
     user = user.strip().removeprefix("@")
     held = traces.known(whole, user)
@@ -182,6 +180,10 @@ def _placed(crawl: Track, node: Node, name: str, stands: tuple[float, int, int |
     return Place(name, *stands, None if isnan(at) else at, visits)
 
 
+def _tracks(whole: Begun) -> bool:
+    return whole.identity.get("kind") == "track"
+
+
 def _settings(traces: Traces, whole: Begun) -> Settings:
     return checked(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
@@ -200,7 +202,7 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: fl
         SettingsError: its settings are not understood.
     """
     whole = traces.begun(campaign)
-    if whole.identity.get("kind") != "track":
+    if not _tracks(whole):
         return None
     settings = _settings(traces, whole)
     first, now = traces.span(whole)
@@ -209,18 +211,17 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: fl
     for batch, outcomes in traces.history(whole, COLUMNS):
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
-    told = _told(course, _yields(course.visits, sent), (then, now, seen or now), _Names(traces, top))
-    return replace(told, posts=[posts for _, posts, _ in course.visits])
+    return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top)
 
 
 def renew(traces: Traces) -> None:
     """Write the standings anew of campaigns that track accounts and have none, as after an erasure."""
     for name in traces.campaigns():
         whole = traces.begun(name)
-        if whole.identity.get("kind") == "track" and not traces.stands(whole):
+        if _tracks(whole) and not traces.stands(whole):
             crawl = crawl_of(_settings(traces, whole), traces, whole)
             crawl.fold(traces.history(whole, COLUMNS))
-            SqlStore(traces.connection, whole.id, whole.platform).stand(standings(crawl), whole=True)
+            SqlStore(traces.connection, whole.id, whole.platform).stand(standings(crawl))
 
 
 class _Course:
@@ -255,44 +256,41 @@ class _Course:
 
 def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
     """The crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
-    asked = known.of(settings)
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-    topics = traces.topics(whole.id)
-    look_up = not asked.expanded(settings)
-    seeds = Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
-    track = settings.track
-    window, rest, again, target = track.width, track.pause, track.absence, aim(settings)
-    return Track(seeds, returning(settings), None, window=window, rest=rest, again=again, target=target)
+    return tracking(settings, past(settings, names, traces.topics(whole.id)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    traces: Traces
-    top: int
-
-    def of(self, nodes: Sequence[Node]) -> dict[Node, str]:
-        return self.traces.names(nodes)
-
-
-def _told(course: _Course, yields: Sequence[Yield], span: tuple[float, float, float], names: _Names) -> Tracked:
+def _told(
+    course: _Course, yields: Sequence[Yield], span: tuple[float, float, float], traces: Traces, top: int
+) -> Tracked:
     crawl, before = course.crawl, course.then_places()
     now = crawl.standing()
     places = {node: place for place, (node, _) in enumerate(now, 1)}
-    first = [node for node, _ in now[: names.top]]
+    first = [node for node, _ in now[:top]]
     among = [node for node in places if min(places[node], before.get(node, LAST)) <= AMONG and node in before]
     moved = sorted(among, key=lambda node: (_steps(before[node], places[node]), places[node]))
-    rose = [node for node in moved if places[node] < before[node]][: names.top]
-    fell = [node for node in reversed(moved) if places[node] > before[node]][: names.top]
-    called, weights = names.of([*first, *rose, *fell]), dict(now)
+    rose = [node for node in moved if places[node] < before[node]][:top]
+    fell = [node for node in reversed(moved) if places[node] > before[node]][:top]
+    called, weights = traces.names([*first, *rose, *fell]), dict(now)
 
     def placed(node: Node) -> Place:
         return _placed(crawl, node, called[node], (weights[node], places[node], before.get(node)))
 
     best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
     weighted, plain = _ages(crawl, span[2])
-    gone = Counter(why for why in crawl.gone.values() if why != FORGOTTEN)
     return Tracked(
-        crawl.target.name, span[2], span[1], span[0], best, risen, fallen, yields, weighted, plain, dict(gone)
+        target=crawl.target.name,
+        seen=span[2],
+        now=span[1],
+        then=span[0],
+        top=best,
+        rose=risen,
+        fell=fallen,
+        yields=yields,
+        age=weighted,
+        plain_age=plain,
+        gone=dict(Counter(crawl.gone.values())),
+        posts=[posts for _, posts, _ in course.visits],
     )
 
 

@@ -147,4 +147,4 @@ def _totals(found: Tracked) -> Iterator[str]:
         yield f"what is held of an account is on average {own}{span(found.plain_age)} old"
     if found.gone:
         gone = ", ".join(f"{count:,} {why}" for why, count in sorted(found.gone.items()))
-        yield f"not visited any more: {gone}"
+        yield f"could not be read when last asked: {gone}"

@@ -161,10 +161,10 @@ class SqlStore:
         """See `protocols.Store.history`."""
         return Finished(self.connection, self.campaign, self._transaction, self.names)
 
-    def stand(self, rows: Sequence[Standing], *, whole: bool) -> None:
-        """Write what is known of accounts; see `standing.keep`."""
+    def stand(self, rows: Sequence[Standing]) -> None:
+        """Write what is known of all accounts; see `standing.keep`."""
         with self._transaction():
-            keep(self.connection, self.campaign, rows, whole=whole)
+            keep(self.connection, self.campaign, rows)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""

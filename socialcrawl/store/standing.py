@@ -7,10 +7,9 @@ has changed is written when it returns, and nothing reads it back.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import orjson
-from sqlalchemy import BigInteger, Connection, cast, delete, select
+from sqlalchemy import Connection, delete
 
-from socialcrawl.store.bulk import each, inserting
+from socialcrawl.store.bulk import inserting
 from socialcrawl.store.tables import standing
 
 CHUNK = 10_000  # rows that are written together
@@ -36,23 +35,15 @@ class Standing(NamedTuple):
 NAMES = ("campaign", *(name if name != "rate" else "yield" for name in Standing._fields))
 
 
-def keep(connection: Connection, campaign: int, rows: Sequence[Standing], *, whole: bool) -> None:
-    """Write the standing of accounts, in a transaction.
+def keep(connection: Connection, campaign: int, rows: Sequence[Standing]) -> None:
+    """Write the standings of a campaign instead of those it had, in a transaction.
 
     Args:
         connection: the database.
         campaign: campaign.id.
-        rows: of accounts, each once.
-        whole: whether these are all that there are; else those of other accounts stay as they are.
+        rows: of all accounts that it knows.
     """
-    mine = standing.c.campaign == campaign
-    if whole:
-        connection.execute(delete(standing).where(mine))
+    connection.execute(delete(standing).where(standing.c.campaign == campaign))
     add = inserting(connection, standing, NAMES)
     for begin in range(0, len(rows), CHUNK):
-        part = rows[begin : begin + CHUNK]
-        if not whole:
-            listed = orjson.dumps([row.node for row in part]).decode()
-            there = standing.c.node.in_(select(cast(each(connection, "nodes").c.value, BigInteger)))
-            connection.execute(delete(standing).where(mine, there), {"nodes": listed})
-        add.run([(campaign, *row) for row in part])
+        add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
