@@ -19,12 +19,18 @@ def largest_component(indptr: Ints, indices: Ints) -> Ints:
     return np.flatnonzero(label == first)
 
 
-def components(indptr: Ints, indices: Ints) -> Ints:
-    """A number for each node, int64[n]: the same exactly for nodes that can reach each other."""
+def components(indptr: Ints, indices: Ints, connection: str = "strong") -> Ints:
+    """A number for each node, int64[n]: the same exactly for nodes that can reach each other.
+
+    Args:
+        indptr: as of `largest_component`.
+        indices: the same.
+        connection: "strong" along the links, "weak" whichever way these lead.
+    """
     from scipy.sparse import csr_array  # noqa: PLC0415  (a tenth of a second that few commands need)
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     n = len(indptr) - 1
     links = csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
-    _, label = connected_components(links, connection="strong")
+    _, label = connected_components(links, connection=connection)
     return np.asarray(label, np.int64)

@@ -1,0 +1,239 @@
+"""What is known of an old dataset, by row, and what is to be tested next. It follows from the history alone."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.links import distinct
+from socialcrawl.model import Node
+from socialcrawl.refresh.cost import shared_out
+from socialcrawl.refresh.dynamic import ActiveIndegree, Breadth, Dynamic, Rezapped
+from socialcrawl.refresh.how import How
+from socialcrawl.refresh.lines import ACTIVE, CLOSED, DEAD, LEFT, OPEN, RESTING, SAME, UNKNOWN, Ints, Line, Pile, States
+from socialcrawl.refresh.old import Old, first_of
+from socialcrawl.refresh.ranks import DYNAMIC, Floats, Ranks
+
+CHECK = "liverank check"  # the purpose of a draw
+
+
+class View:
+    """The rows of an old dataset with their states (`lines.py`).
+
+    A node that turned out to be another one of the dataset is that one: whoever links to it links to the other. Where
+    the other is not in the dataset, the row goes on under its name. The PageRank stays that of the links as imported.
+
+    Args:
+        old: the dataset.
+        how: the settings.
+        seed: of all draws.
+
+    Attributes:
+        nodes: int64[n], the names of the rows now.
+        state: int8[n].
+    """
+
+    def __init__(self, old: Old, how: How, seed: int) -> None:
+        self.old, self.how, self.seed = old, how, seed
+        self.nodes = old.nodes
+        self.state: States = np.zeros(old.size, np.int8)
+        self._tally = np.zeros(LEFT + 1, np.int64)
+        self._tally[OPEN] = old.size
+        self._renamed: dict[int, int] = {}  # node -> row
+        self._same: dict[int, int] = {}  # row -> the row that it is
+        self._tested = Pile(np.empty(0, np.int64))  # rows that were found active or not, in the order of the tests
+        self._dynamic: Dynamic | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of nodes of the dataset."""
+        return self.old.size - int(self._tally[SAME] + self._tally[LEFT])
+
+    @property
+    def left(self) -> int:
+        """How many are still to be tested."""
+        return int(self._tally[OPEN] + self._tally[RESTING])
+
+    @property
+    def active(self) -> int:
+        """How many were found active."""
+        return int(self._tally[ACTIVE])
+
+    @property
+    def tested(self) -> int:
+        """How many were tested, whatever came of it."""
+        return int(self._tally[[ACTIVE, DEAD, UNKNOWN]].sum())
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The orders of the dataset."""
+        return Ranks(self.old, self.seed, damping=self.how.damping, tolerance=self.how.tolerance)
+
+    @cached_property
+    def check(self) -> Ints:
+        """The rows that are tested first, only to estimate how many are active."""
+        return self.ranks.training("random", self.how.check, purpose=CHECK)
+
+    @cached_property
+    def training(self) -> Ints:
+        """The training set Z in its order."""
+        return self.ranks.training(self.how.training, self.how.z, neighbours=self.how.neighbours)
+
+    @cached_property
+    def learning(self) -> Ints:
+        """The rows that are tested before the order begins, one round: those of `check`, then the others of Z."""
+        return first_of(np.concatenate([self.check, self.training]))
+
+    def rows(self, nodes: Ints) -> Ints:
+        """The rows of nodes, int64; -1 for those that are not in the dataset."""
+        rows = self.old.rows(nodes)
+        for i in np.flatnonzero(rows < 0).tolist() if self._renamed else ():
+            rows[i] = self._renamed.get(int(nodes[i]), -1)
+        return self._meant(rows)
+
+    def learn(self, nodes: Ints, states: States, others: dict[int, Node]) -> None:
+        """Take in tests, in their order; `others`: by place, whom a node with the state SAME turned out to be."""
+        begin = 0
+        for i in sorted(others):
+            self._set(nodes[begin:i], states[begin:i])
+            self._merge(Node(int(nodes[i])), others[i])
+            begin = i + 1
+        self._set(nodes[begin:], states[begin:])
+
+    def rest(self, nodes: Ints, *, resting: bool) -> None:
+        """Let untested nodes rest, or wake them."""
+        rows = self.rows(nodes)
+        rows = rows[rows >= 0]
+        rows = distinct(rows[self.state[rows] < CLOSED])
+        self._mark(rows, np.int8(RESTING if resting else OPEN), rows)
+
+    def next(self, count: int) -> tuple[Ints, Floats]:
+        """The next rows to test, `count` or fewer, with their scores; none where this worker has nothing to test now.
+
+        Nothing of the order after it is asked for before all of the training set is tested.
+        """
+        line, whole = self._first
+        if len(rows := self._of(line, count)):
+            return rows, np.zeros(len(rows))
+        if not whole.is_done(self.state):
+            return rows, np.zeros(0)
+        if self.how.rank in DYNAMIC:
+            order = self._dynamic_order()
+            rows = order.take(self.state, count)
+            rows = rows if len(rows) else self._late.take(self.state, count, RESTING)
+            return rows, order.score(rows)
+        line, scores = self._order
+        rows = self._of(line, count)
+        return rows, scores[rows]
+
+    @property
+    def awaits(self) -> bool:
+        """Whether some of those who are tested before the order begins are not tested yet."""
+        return not self._first[1].is_done(self.state)
+
+    def sample(self) -> tuple[int, int]:
+        """How many of the random sample were tested so far, and how many are active; (0, 0) where there is none."""
+        if not self.how.samples:
+            return 0, 0
+        found = self.state[self.check if self.how.check else self.training]
+        hits = int(np.count_nonzero(found == ACTIVE))
+        return hits + int(np.count_nonzero(found == DEAD)), hits
+
+    def _set(self, nodes: Ints, states: States) -> None:
+        rows = self.rows(nodes)
+        inside = rows >= 0
+        rows, states = rows[inside], states[inside]
+        once = distinct(rows)
+        if len(once) < len(rows) or (self.state[once] >= CLOSED).any():
+            self._forget_orders()  # tested once more: what followed from it follows no longer
+        self._mark(rows, states, once)
+        tests = (states == ACTIVE) | (states == DEAD)
+        self._tested.add(rows[tests])
+        if self._dynamic is not None:
+            self._dynamic.learn(rows[tests], states[tests] == ACTIVE)
+
+    def _mark(self, rows: Ints, states: States | np.int8, once: Ints) -> None:
+        """Set the states of rows, of one that comes twice the last, and count; `once`: each of them once."""
+        self._tally -= np.bincount(self.state[once], minlength=LEFT + 1)
+        self.state[rows] = states
+        self._tally += np.bincount(self.state[once], minlength=LEFT + 1)
+
+    def _merge(self, node: Node, other: Node) -> None:
+        rows = self.rows(np.array([node, other], np.int64))
+        row, meant = rows.tolist()
+        if row < 0:
+            return
+        self._forget_orders()
+        if meant < 0:
+            self.nodes = self.nodes.copy() if self.nodes is self.old.nodes else self.nodes
+            self.nodes[row] = other
+            self._renamed[int(other)] = row
+            if self.state[row] == RESTING:  # it was asked before its time, and did not fail again
+                self._mark(rows[:1], np.int8(OPEN), rows[:1])
+        elif meant == row:  # in a circle: nobody will say who it is
+            self._mark(rows[:1], np.int8(UNKNOWN), rows[:1])
+        else:
+            self._mark(rows[:1], np.int8(SAME), rows[:1])
+            self._same[row] = meant
+
+    def _meant(self, rows: Ints) -> Ints:
+        """The rows that rows are now."""
+        if not self._same:
+            return rows
+        for i in np.flatnonzero(np.isin(rows, [*self._same])).tolist():
+            while (row := self._same.get(int(rows[i]))) is not None:
+                rows[i] = row
+        return rows
+
+    def _forget_orders(self) -> None:
+        self._dynamic = None
+        self.__dict__.pop("_order", None)
+
+    def _of(self, line: Line, count: int) -> Ints:
+        """The next open rows of a line; those that rest where there are no others."""
+        rows = line.take(self.state, count)
+        return rows if len(rows) else line.take(self.state, count, RESTING)
+
+    def _shared(self, order: Ints) -> Ints:
+        """The part of an order that this worker tests."""
+        if self.how.worker is None:
+            return order
+        j, p = self.how.worker
+        return np.asarray(order[shared_out(order, p) == j])
+
+    def _trained(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """The rows of the training set that were found active or not, and which are active."""
+        state = self.state[self.training]
+        known = (state == ACTIVE) | (state == DEAD)
+        return self.training[known], state[known] == ACTIVE
+
+    @cached_property
+    def _first(self) -> tuple[Line, Line]:
+        """What is tested before the order: this worker's part, and the whole."""
+        return Line(self._shared(self.learning)), Line(self.learning)
+
+    @cached_property
+    def _order(self) -> tuple[Line, Floats]:
+        """All that is left in the order of a static or sample-based rank, with the scores."""
+        tested, active = self._trained()
+        scores = self.ranks.scores(self.how.rank, tested, active)
+        order = self.ranks.ordered(self.how.rank, scores, np.concatenate([self.check, self.training]))
+        return Line(self._shared(order)), scores
+
+    @cached_property
+    def _late(self) -> Line:
+        return Line(self.ranks.by_pagerank)
+
+    def _dynamic_order(self) -> Dynamic:
+        if self._dynamic is None:
+            how = self.how
+            if how.rank == "bfs":
+                self._dynamic = Breadth(self.ranks, self._meant)
+            elif how.rank == "ai":
+                self._dynamic = ActiveIndegree(self.ranks, self._meant)
+            else:
+                self._dynamic = Rezapped(self.ranks, rounds=how.rounds, top=how.top, every=how.every)
+            rows = first_of(self._tested.whole)
+            rows = rows[np.isin(self.state[rows], (ACTIVE, DEAD))]
+            self._dynamic.learn(rows, self.state[rows] == ACTIVE)
+        return self._dynamic
