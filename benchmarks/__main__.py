@@ -7,7 +7,7 @@ from benchmarks.figure import keep
 
 NAMES = (
     *("demo", "page", "ingest", "limiter", "topical", "generate", "start", "simulate", "restart", "idle"),
-    *("mock", "busy", "opic", "pagerank", "kumar"),
+    *("mock", "busy", "opic", "pagerank", "kumar", "liverank", "walks"),
 )
 
 

@@ -1,0 +1,64 @@
+"""Walks on a known graph, through the loop of every crawl: steps that read a node, and steps over nodes known."""
+
+import time
+
+import numpy as np
+
+from benchmarks.figure import Figure
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.garbage import uncollected
+from socialcrawl.lab.doors import Tape, parts
+from socialcrawl.model import Node
+from socialcrawl.run import run
+from socialcrawl.sample.crawl import Sample
+from socialcrawl.sample.how import How
+from socialcrawl.sources.known import Known, KnownGraph
+
+TITLE = "Walks through a known graph of 1,000,000 nodes and 10,000,000 links, half of it on topic"
+NODES, LINKS = 1_000_000, 10_000_000
+MANY, FETCHES, ALONE = 1_000, 200_000, 20_000  # walks, nodes read by them, nodes read by a walk alone
+
+
+def measure() -> list[Figure]:
+    """Nodes read and steps a second of processor time (it is one thread), of many walks and of one."""
+    graph = _graph()
+    figures: list[Figure] = []
+    for name, how in (
+        ("unfocused", How("none", walkers=MANY)),
+        ("hard focus", How("hard", walkers=MANY)),
+        ("trial and error, k = 3", How("trial", k=3, walkers=MANY)),
+        ("neighbourhood, B = 10", How("neighbourhood", walkers=MANY)),
+    ):
+        crawl, seconds = _walked(graph, how, FETCHES)
+        target = "over 50,000" if how.focus == "none" else ""
+        figures.append(Figure(f"{name}, {MANY:,} walks: nodes read a second", f"{FETCHES / seconds:,.0f}", target))
+        figures.append(Figure(f"{name}: steps a second", f"{_steps(crawl) / seconds:,.0f}"))
+    crawl, seconds = _walked(graph, How("none"), ALONE)
+    figures.append(Figure("unfocused, one walk: nodes read a second", f"{ALONE / seconds:,.0f}"))
+    crawl, seconds = _walked(_graph(1_000, 10_000), How("none", length=500_000, idle=500_000), None)
+    figures.append(
+        Figure("one walk over 1,000 nodes that are known: steps a second", f"{_steps(crawl) / seconds:,.0f}")
+    )
+    return figures
+
+
+def _graph(nodes: int = NODES, links: int = LINKS) -> KnownGraph:
+    """Nodes that link to others by chance, to those of small numbers more often."""
+    draw = np.random.default_rng(1)
+    sources = np.sort(draw.integers(0, nodes, links))
+    indptr = np.searchsorted(sources, np.arange(nodes + 1)).astype(np.int64)
+    targets = (nodes * draw.random(links) ** 1.5).astype(np.int32)
+    return KnownGraph(indptr, targets, np.ones(links), (draw.random(nodes) < 0.5).astype(np.float64))
+
+
+def _walked(graph: KnownGraph, how: How, steps: int | None) -> tuple[Sample, float]:
+    seeds = Seeds(names=[Node(node) for node in range(min(graph.size, 4 * how.walkers))], known=True)
+    crawl = Sample(seeds, how, steps)
+    with uncollected():
+        begin = time.process_time()
+        run(parts(crawl, Known(graph), Tape()), size=how.walkers)
+        return crawl, time.process_time() - begin
+
+
+def _steps(crawl: Sample) -> int:
+    return sum(walker.steps for walker in crawl.walks.walkers)

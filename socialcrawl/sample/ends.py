@@ -1,0 +1,31 @@
+"""Why a sample ended or could not begin, in words."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.model import Node
+from socialcrawl.sample.walks import ALONE, IDLE, LENGTH, QUOTA, Walks
+
+
+def ending(walks: Walks) -> str:
+    """What ended the walks, a sentence, and what to do if it is too soon."""
+    how, whys = walks.how, Counter(walker.why for walker in walks.walkers)
+    words = {
+        QUOTA: f"all {how.samples or 0:,} samples are drawn",
+        LENGTH: f"all {how.length or 0:,} steps of each walk are done",
+        IDLE: (
+            f"the walks have met nobody new in {how.idle:,} steps: what is in reach of their starts has "
+            f"{len(walks.lists):,} accounts, all of them were read; for more, name other seeds or a softer focus"
+        ),
+        ALONE: "the walks are at accounts without neighbours to go to: name other seeds, or a softer focus",
+    }
+    return "; ".join(words[why] for why in (QUOTA, LENGTH, IDLE, ALONE) if why in whys)
+
+
+def complaint(seeds: Seeds, missing: Mapping[Node, str]) -> str:
+    """Why no walk can start, and what to do."""
+    if not missing:
+        return seeds.complaint()
+    reasons = ", ".join(f"{count:,} {why}" for why, count in sorted(Counter(missing.values()).items()))
+    return f"none of the seeds can be a start ({reasons}): name seeds that can be read and are on topic"

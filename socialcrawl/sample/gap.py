@@ -1,0 +1,158 @@
+"""The spectral gap of a walk: how fast it forgets where it began. For small graphs, of which all is known.
+
+Bar-Yossef, Kanungo, Krauthgamer, section 3.2: the gap is |lambda1| - |lambda2|, of the two eigenvalues of the
+transition matrix with the largest absolute value; O(log N / gap) steps are close to the limit. Loops are steps too; as
+they are free, the requests that a walk needs are its steps times the mean chance to move.
+"""
+
+from math import inf, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DENSE = 600  # nodes up to which all eigenvalues are computed, which cannot miss one
+LARGEST = 4000  # nodes of a chain that is not symmetric, and needs all of them
+
+
+def simple(links: Any) -> Any:
+    """The transition matrix, scipy CSR, of the plain walk: a neighbour drawn by how often it is linked.
+
+    Args:
+        links: [n, n], symmetric, sparse or dense; links[u, v] is how many links join u and v. A node without any stays.
+    """
+    matrix, degree = _symmetric(links)
+    from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
+
+    alone = (degree == 0.0).astype(np.float64)
+    return (diags_array(1.0 / np.where(degree > 0.0, degree, 1.0)) @ matrix + diags_array(alone)).tocsr()
+
+
+def regular(links: Any, most: float | None = None) -> Any:
+    """The transition matrix, scipy CSR, of WebWalker (section 3.3): loops fill all degrees up to `most`.
+
+    Args:
+        links: as of `simple`.
+        most: D; None: the largest degree, the fastest walk whose law is uniform.
+
+    Raises:
+        ValueError: a node has a larger degree.
+    """
+    matrix, degree = _symmetric(links)
+    from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
+
+    whole = float(degree.max(initial=1.0)) if most is None else float(most)
+    if degree.max(initial=0.0) > whole:
+        raise ValueError(f"a node has {degree.max():g} neighbours, more than D = {whole:g}: raise D")
+    return (matrix / whole + diags_array(1.0 - degree / whole)).tocsr()
+
+
+def within(links: Any, rows: Any) -> Any:
+    """The links among some nodes only: the graph of a hard focus, or of a topical neighbourhood.
+
+    Args:
+        links: as of `simple`.
+        rows: int[m], or bool[n].
+    """
+    from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
+
+    chosen = np.asarray(rows)
+    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+    return csr_array(links)[chosen][:, chosen]
+
+
+def gap(matrix: Any, law: Any = None) -> float:
+    """|lambda1| - |lambda2| of a transition matrix, 0 to 1: 0 where the walk never forgets (two parts, or in turn).
+
+    Args:
+        matrix: [n, n], rows sum to 1, sparse or dense.
+        law: float64[n], the stationary law of a reversible chain, as the degrees are of `simple`; None: uniform where
+            the matrix is symmetric, else the chain is taken as not reversible.
+
+    Raises:
+        ValueError: the matrix is not one of chances, or too large for a chain that is not reversible.
+    """
+    from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
+
+    given = csr_array(matrix, dtype=np.float64)
+    n = given.shape[0]
+    if n < 2:
+        return 1.0
+    if np.any(given.data < 0.0) or not np.allclose(given.sum(axis=1), 1.0):
+        raise ValueError("the rows of a transition matrix are chances: none below 0, and their sum is 1")
+    if law is None and abs(given - given.T).max() > 1e-12:
+        if n > LARGEST:
+            raise ValueError(
+                f"the gap of a chain that is not reversible takes all eigenvalues: {n:,} nodes are too many"
+            )
+        return _below(np.linalg.eigvals(given.toarray()))
+    return _below(_eigenvalues(given if law is None else _turned(given, np.asarray(law, np.float64))))
+
+
+def mixing(gap: float, nodes: int) -> float:
+    """Steps, loops counted, after which a walk is near its limit: ln N / gap (section 3.2, its O(.) taken as 1)."""
+    return log(nodes) / gap if gap > 0.0 and nodes > 1 else inf if nodes > 1 else 0.0
+
+
+def delay(gap: float, nodes: int, share: float, error: float, doubt: float) -> float:
+    """Steps to walk before a single walk's last visits estimate a share well (section 3.2, after Gilman and Kahale).
+
+    ln N / gap * 1 / share * 1 / error^2 * ln(1 / doubt): its O(.) taken as 1.
+
+    Args:
+        gap: of the walk.
+        nodes: N.
+        share: |S| / |G|, the share itself.
+        error: that it may be off.
+        doubt: how often it may be off further.
+    """
+    return mixing(gap, nodes) / share / error**2 * log(1.0 / doubt)
+
+
+def moving(matrix: Any) -> float:
+    """The mean chance to leave a node, over all nodes alike: of a walk's steps, the part that is not a loop."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
+
+    return float(1.0 - csr_array(matrix).diagonal().mean())
+
+
+def _symmetric(links: Any) -> tuple[Any, Floats]:
+    """The links as a matrix, and the degrees."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
+
+    matrix = csr_array(links, dtype=np.float64)
+    if abs(matrix - matrix.T).max() > 0.0:
+        raise ValueError("the links of a walk have no direction: give u-v both ways")
+    return matrix, np.asarray(matrix.sum(axis=1), np.float64)
+
+
+def _turned(matrix: Any, law: Floats) -> Any:
+    """The symmetric matrix with the same eigenvalues, of a reversible chain."""
+    from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
+
+    if len(law) != matrix.shape[0] or not np.all(law > 0.0):
+        raise ValueError("the law has to give every node of the chain a share above 0")
+    root = np.sqrt(law)
+    turned = diags_array(root) @ matrix @ diags_array(1.0 / root)
+    if abs(turned - turned.T).max() > 1e-9:
+        raise ValueError("the chain is not reversible under this law: leave the law out")
+    return turned
+
+
+def _eigenvalues(matrix: Any) -> Floats:
+    """The eigenvalues of a symmetric matrix: all of a small one, else those at both ends."""
+    n = matrix.shape[0]
+    if n <= DENSE:
+        return np.asarray(np.linalg.eigvalsh(matrix.toarray()), np.float64)
+    from scipy.sparse.linalg import eigsh  # noqa: PLC0415  # costs 0.2 s, and only large gaps pay it
+
+    start = np.random.default_rng(0).random(n)  # the same again: results do not depend on chance
+    return np.asarray(eigsh(matrix, k=4, which="BE", v0=start, return_eigenvectors=False), np.float64)
+
+
+def _below(eigenvalues: Any) -> float:
+    """1 less the second largest absolute value."""
+    sizes = np.sort(np.abs(eigenvalues))
+    return float(np.clip(sizes[-1] - sizes[-2], 0.0, 1.0))

@@ -1,0 +1,166 @@
+"""What the walks saw, as columns, with the weight of each row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.sample.how import How
+from socialcrawl.sample.luck import draws, stream
+from socialcrawl.sample.walker import STAYED, Walker
+from socialcrawl.sample.walks import Walks
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Visits:
+    """m rows of all walks, walk by walk, step by step. A row is a draw: the walk was at a node and drew a neighbour.
+
+    Where a neighbour was drawn that the walk may not go to, it stays: the next row is of the same node and the same
+    visit. Sums of `weight` over rows are therefore right for rows and for visits.
+
+    Attributes:
+        walker, step: int64[m], of which walk, and the how-manieth draw of it, from 0.
+        node: int64[m]; `place`: its number in `Held`.
+        on_topic: bool[m].
+        visit: int64[m], number of the visit in its walk; a new one begins when the walk comes to a node.
+        came: bool[m], whether the visit begins in this row; `jumped`: by a jump out of a trap.
+        degree: float64[m], d: of the list, d_S, or the estimate of d_T, as the settings say.
+        weight: float64[m], for statistics over nodes: 1/d, of mean 1 over rows kept; or the time drawn, at least 1.
+        kept: bool[m], whether the walk's burn-in is over.
+        proposal: int64[m], the neighbour drawn, uniform among the node's.
+        proposal_on_topic: int8[m], 1, 0, or -1 where it was not or cannot be read.
+        proposal_linked: bool[m], whether the node links to it, rather than it to the node only.
+        jumps: int64[walks].
+    """
+
+    walker: Ints
+    step: Ints
+    node: Ints
+    place: Ints
+    on_topic: Bools
+    visit: Ints
+    came: Bools
+    jumped: Bools
+    degree: Floats
+    weight: Floats
+    kept: Bools
+    proposal: Ints
+    proposal_on_topic: NDArray[np.int8]
+    proposal_linked: Bools
+    jumps: Ints
+
+    @property
+    def precision(self) -> float:
+        """The share of visits on topic, burn-in included (section 5.3); NaN without visits."""
+        return float(self.on_topic[self.came].mean()) if self.came.any() else float("nan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """The nodes that were read, in order, as columns.
+
+    Attributes:
+        node: int64[n].
+        on_topic: bool[n].
+        outs: int64[n], how many others it links to.
+        degree: int64[n], the length of its list.
+        group: int64[n], the number of its mark, or of its community; `marks`: what they are called.
+    """
+
+    node: Ints
+    on_topic: Bools
+    outs: Ints
+    degree: Ints
+    group: Ints
+    marks: Sequence[str]
+
+
+def held(walks: Walks) -> Held:
+    """The nodes that were read for the walks, on topic or not."""
+    lists = walks.lists
+    return Held(
+        np.array(lists.nodes, np.int64),
+        np.frombuffer(bytes(lists.on), np.bool_),
+        np.array(lists.outs, np.int64),
+        lists.degree(np.arange(len(lists))),
+        np.array(lists.group, np.int64),
+        tuple(lists.marks),
+    )
+
+
+def visits(walks: Walks) -> Visits:
+    """The rows of all walks so far."""
+    how, lists = walks.how, walks.lists
+    counts = np.array([walker.steps for walker in walks.walkers])
+    walker = np.repeat(np.arange(len(counts)), counts)
+    step = np.concatenate([np.arange(count) for count in counts])
+    place = np.concatenate([np.array(one.places, np.int64) for one in walks.walkers])
+    code = np.concatenate([np.array(one.codes, np.int64) for one in walks.walkers])
+    came = np.concatenate([np.array(one.came, np.int8) for one in walks.walkers])
+    on = np.frombuffer(bytes(lists.on), np.bool_)
+    arrived = came != STAYED
+    degree = _degrees(walks)[place]
+    kept = _within(arrived & on[place], counts) > how.burn_in
+    return Visits(
+        walker,
+        step,
+        np.array(lists.nodes, np.int64)[place],
+        place,
+        on[place],
+        _within(arrived, counts) - 1,
+        arrived,
+        came > 1,
+        degree,
+        _weights(walks, walker, degree, arrived, kept),
+        kept,
+        code >> 1,
+        lists.topical(code >> 1).astype(np.int8),
+        code & 1 == 0,
+        np.array([0 if one.trap is None else one.trap.jumps for one in walks.walkers]),
+    )
+
+
+def _within(flags: Bools, counts: Ints) -> Ints:
+    """How many flags are set up to each row, counted in each walk by itself."""
+    running = np.cumsum(flags)
+    before = np.append(0, running)[np.cumsum(counts) - counts]
+    return np.asarray(running - np.repeat(before, counts), np.int64)
+
+
+def _degrees(walks: Walks) -> Floats:
+    """The degree of every place in the graph that the walk is on, as far as the walk knows it."""
+    lists, how = walks.lists, walks.how
+    every = np.arange(len(lists))
+    if how.exact:
+        neighbours = lists.places(np.array(lists.codes, np.int64) >> 1)
+        there = neighbours >= 0
+        there[there] = np.frombuffer(bytes(lists.on), np.bool_)[neighbours[there]]
+        return np.bincount(np.repeat(every, lists.degree(every))[there], minlength=len(lists)).astype(np.float64)
+    if how.focus == "neighbourhood" and how.crude:
+        return np.array([walks.near.degree(place) for place in every.tolist()], np.float64)
+    return lists.degree(every).astype(np.float64)
+
+
+def _weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools, kept: Bools) -> Floats:
+    how = walks.how
+    if how.focus == "trial" and not how.corrected:
+        return arrived.astype(np.float64)
+    weights = _times(how, walks.walkers, degree) if how.weights == "holding" else 1.0 / degree
+    if how.focus == "neighbourhood" and how.crude:  # neighbours were drawn until one would do: one stay a visit
+        weights = np.where(arrived, weights, 0.0)
+    if how.weights != "holding" and kept.any():
+        weights = weights / weights[kept].mean()
+    return weights
+
+
+def _times(how: How, walkers: Sequence[Walker], degree: Floats) -> Floats:
+    """How long the walk stays for each draw, itself drawn: geometric with mean D/d, at least 1."""
+    luck = np.concatenate([draws(stream(how.seed, f"hold {one.number}"), 0, one.steps) for one in walkers])
+    leaving = np.minimum(degree / how.degree, 1.0)
+    with np.errstate(divide="ignore"):  # d = D: log of 0, a time of 1
+        return np.asarray(1.0 + np.floor(np.log1p(-luck) / np.log1p(-leaving)))

@@ -1,0 +1,139 @@
+"""What a uniform sample says of a dataset: how much of the topic it holds, how large that is, where it lacks."""
+
+from math import inf, isnan
+
+import numpy as np
+import pytest
+
+from socialcrawl.sample.audit import Sample, audit, enough, gaps, outlook, size
+from socialcrawl.sample.estimates import Estimate, share
+
+
+def drawn(world, n, seed):
+    """A sample of n visits, each independent, of a world of columns."""
+    at = np.random.default_rng(seed).integers(0, len(world["held"]), n)
+    return Sample(
+        world["held"][at], world["linked"][at], np.ones(n), np.zeros(n, int), world["searched"][at], world["group"][at]
+    )
+
+
+@pytest.fixture(scope="module")
+def world():
+    """A topic of 5000: the dataset holds most of group a, little of b and nothing of c; links lead to half of b."""
+    rng, group = np.random.default_rng(8), np.repeat(["a", "b", "c"], [3000, 1750, 250])
+    held = rng.random(5000) < np.select([group == "a", group == "b"], [0.8, 0.2], 0.0)
+    linked = (rng.random(5000) < 0.5) & (group == "b")
+    return {"held": held, "linked": linked, "searched": rng.random(5000) < 0.3, "group": group}
+
+
+def test_the_share_held_and_the_size_of_the_topic_lie_in_their_intervals(world):
+    hits = [0, 0, 0]
+    for seed in range(100):
+        found = audit(drawn(world, 300, seed), int(world["held"].sum()))
+        hits[0] += found.share.holds(world["held"].mean())
+        hits[1] += found.size.holds(5000)
+        hits[2] += found.reach.holds((world["linked"] & ~world["held"]).mean())
+        assert found.lacking == pytest.approx(found.size.value - world["held"].sum())
+    assert min(hits) >= 90, hits
+    assert hits[0] == hits[1]  # the size is the share turned over
+
+
+def test_the_parts_of_an_audit_add_up(world):
+    found = audit(drawn(world, 400, 3), int(world["held"].sum()), groups=None)
+    assert found.share.value + found.reach.value + found.beyond.value == pytest.approx(1.0)
+    assert sum(gap.lacking.value for gap in found.gaps) == pytest.approx(1.0 - found.share.value)
+    assert sum(gap.reach.value for gap in found.gaps) == pytest.approx(found.reach.value)
+    assert sum(gap.topic.value for gap in found.gaps) == pytest.approx(1.0)
+    for gap in found.gaps:
+        assert gap.topic.value * (1.0 - gap.held.value) == pytest.approx(gap.lacking.value)
+    search = found.search
+    assert search.neither.value + search.only.value + found.share.value == pytest.approx(1.0)
+
+
+def test_the_gaps_come_widest_first_and_are_those_of_the_world(world):
+    found = gaps(drawn(world, 2000, 4))
+    assert [gap.group for gap in found] == ["b", "a", "c"]
+    for gap in found:
+        ours = world["group"] == gap.group
+        assert gap.held.holds(world["held"][ours].mean()), gap
+        assert gap.lacking.holds((ours & ~world["held"]).mean()), gap
+        assert gap.reach.holds((ours & world["linked"] & ~world["held"]).mean()), gap
+    assert [gap.group for gap in gaps(drawn(world, 2000, 4), 1)] == ["b"]
+    assert found[2].held.value == 0.0
+    assert 0.0 < found[2].held.high < 0.1
+
+
+def test_a_sample_without_groups_has_no_gaps_to_tell():
+    flags = np.array([True, False, True])
+    bare = Sample(flags, flags, np.ones(3), np.zeros(3, int))
+    assert audit(bare, 5).gaps == ()
+    assert audit(bare, 5).search is None
+    with pytest.raises(ValueError, match="no groups"):
+        gaps(bare)
+
+
+def test_what_the_search_covers_is_told_of_the_topic_and_of_the_dataset(world):
+    search = audit(drawn(world, 2000, 5), 100).search
+    assert search.found.holds(world["searched"].mean())
+    assert search.held.holds(world["searched"][world["held"]].mean())
+    assert search.only.holds((world["searched"] & ~world["held"]).mean())
+
+
+def test_what_is_held_counts_as_linked():
+    held, linked = np.array([True, True, False, False] * 30), np.array([False, True, True, False] * 30)
+    found = audit(Sample(held, linked, np.ones(120), np.zeros(120, int)), 10)
+    assert (found.share.value, found.reach.value, found.beyond.value) == (0.5, 0.25, 0.25)
+
+
+def test_visits_off_topic_say_nothing_when_they_weigh_nothing():
+    held = np.array([True, False] * 50)
+    weights = np.where(np.arange(100) < 60, 1.0, 0.0)
+    one = audit(Sample(held, held, weights, np.zeros(100, int)), 10)
+    other = audit(Sample(held & (weights > 0), held & (weights > 0), weights, np.zeros(100, int)), 10)
+    assert one == other
+    assert one.share.visits == 60
+
+
+def test_a_topic_of_which_nothing_is_held_may_be_of_any_size():
+    none = share(np.zeros(200), np.ones(200))
+    known = size(none, 40)
+    assert known.value == known.high == inf
+    assert known.low == pytest.approx(40 / none.high)
+    assert isnan(size(none, 0).value)
+    assert (size(none, 0).low, size(none, 0).high) == (0.0, inf)
+    whole = size(share(np.ones(200), np.ones(200)), 40)
+    assert (whole.value, whole.low) == (40, 40)
+
+
+def test_more_budget_pays_where_the_lacking_are_linked_to(world):
+    good = outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), np.ones(100))
+    assert good.pays is True
+    assert "yes" in good.why
+    assert good.reach.holds((world["linked"] & ~world["held"]).sum())
+    lost = dict(world, linked=world["held"])
+    bad = outlook(audit(drawn(lost, 2000, 6), 10), np.ones(100))
+    assert bad.pays is False
+    assert "other seeds" in bad.why
+    unclear = outlook(audit(drawn(world, 20, 6), 10))
+    assert unclear.pays is None
+    assert isnan(unclear.rate)
+    assert (unclear.gain(10), unclear.steps(1)) == (0.0, inf)
+
+
+def test_the_gain_of_more_steps_falls_as_what_is_within_reach_is_used_up(world):
+    found = outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), [*[True] * 900, *[True, False] * 100])
+    assert found.rate == pytest.approx(120 / 220)  # of the last fifth of the steps
+    held, limit = 0.0, found.reach.value
+    for _ in range(1000):  # step by step: a step finds one with a chance as what is left
+        held += found.rate * (limit - held) / limit
+    assert found.gain(1000) == pytest.approx(held, rel=0.01)
+    assert found.gain(found.steps(200.0)) == pytest.approx(200.0)
+    assert found.steps(limit + 1.0) == inf
+    assert found.steps(0.0) == 0.0
+
+
+def test_a_narrower_interval_needs_visits_by_the_square():
+    told = Estimate(0.5, 0.4, 0.6, 100.0, 250)
+    assert enough(told, 0.05) == pytest.approx(1000.0)
+    assert enough(told, 0.5) == 250
+    assert enough(Estimate(float("nan"), 0.0, 1.0, 0.0, 0), 0.05) == inf
