@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.figure import Figure
 from socialcrawl.lab.kumar.dynamic import EXPANSIONS, RECRAWLS, Setting, jobs, tracked, world
 from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.pool import crawled
+from socialcrawl.lab.pool import crawled
 
 TITLE = "Tracking in a time graph: 340,000 links, 18 pairs of policies, 24 days, a fetch every 20 s"
 

@@ -16,9 +16,9 @@ from socialcrawl.apps.kumar_runs import FIGURES, SHOWN, TITLES
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.kumar import dynamic, static
 from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.pool import Job, crawled
 from socialcrawl.lab.kumar.summary import averaged, over_seeds, pairs, summed_up
 from socialcrawl.lab.kumar.timegraphs import DAY, plain
+from socialcrawl.lab.pool import Job, crawled
 
 TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
 

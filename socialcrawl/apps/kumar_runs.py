@@ -13,9 +13,9 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.kumar import dynamic, static
 from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.pool import Job, crawled
 from socialcrawl.lab.kumar.summary import over_seeds, pairs, picked, summed_up, variants
 from socialcrawl.lab.kumar.timegraphs import DAY, TimeGraph, plain, read_times
+from socialcrawl.lab.pool import Job, crawled
 from socialcrawl.lab.tables import Table, joined, rows, write_csv, write_parquet
 from socialcrawl.sources.known import KnownGraph
 

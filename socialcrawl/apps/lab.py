@@ -8,7 +8,9 @@ import typer
 
 from socialcrawl.apps.gouriten import gouriten_app
 from socialcrawl.apps.kumar import kumar_app
+from socialcrawl.apps.liverank import liverank_app
 from socialcrawl.apps.opic import opic_app
+from socialcrawl.apps.sampling import sampling_app
 from socialcrawl.errors import SettingsError
 
 lab_app = typer.Typer(
@@ -23,6 +25,8 @@ lab_app.add_typer(graph_app, name="graph")
 lab_app.add_typer(gouriten_app, name="gouriten")
 lab_app.add_typer(kumar_app, name="kumar")
 lab_app.add_typer(opic_app, name="opic")
+lab_app.add_typer(liverank_app, name="liverank")
+lab_app.add_typer(sampling_app, name="sampling")
 
 Out = Annotated[Path, typer.Option(help="The folder to write; a graph that is there already is replaced.")]
 Keywords = Annotated[list[str], typer.Option(help="A keyword or phrase of the topic; may be given again.")]

@@ -23,16 +23,32 @@ RULES: Any = {  # of matplotlib
 }
 BANDS = 10  # curves that can have their standard errors drawn without hiding each other
 WIDTH, HEIGHT = 4.6, 3.1  # of a panel, in inches
+CROWDED = (7.0, 5.5)  # sizes of the numbers above bars, in points: the largest at which none touches another, or none
+NOTHING = 1e-9  # a bar of less is one of 0, but for the rounding of sums
+
+
+@dataclass(frozen=True)
+class Look:
+    """The colour, line style (of matplotlib) and width in points of a curve, and which of two is above the other."""
+
+    colour: str
+    style: Any = "-"
+    width: float = 1.5
+    above: float = 2.0
 
 
 @dataclass(frozen=True)
 class Line:
-    """A curve over steps: means, and their standard errors where there are several crawls; shape (p,) each."""
+    """A curve over steps: means, and their standard errors where there are several crawls; shape (p,) each.
+
+    Its `look` is chosen by its label where none is given.
+    """
 
     label: str
     x: NDArray[np.int64] | NDArray[np.float64]
     y: NDArray[np.float64]
     error: NDArray[np.float64]
+    look: Look | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +64,8 @@ class Panel:
         along: what the x axis counts.
         ticks: the names of x = 0, 1, ..., where x stands for names; else none.
         steep: whether heights, all above 0, are on a logarithmic axis.
+        begin: where the x axis begins; None: at 0, or at 1 or 10 steps where it is logarithmic.
+        share: whether heights are shares, so that standard errors end at 0 and 1; all of them are in sight then.
     """
 
     title: str
@@ -58,17 +76,31 @@ class Panel:
     along: str = "steps after the seeds"
     ticks: Sequence[str] = ()
     steep: bool = False
+    begin: float | None = None
+    share: bool = False
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Groups of bars in one frame: `series` is a name and one height a group, each."""
+    """Groups of bars in one frame.
+
+    Attributes:
+        title: what it shows.
+        axis: what is measured.
+        groups: their names.
+        series: a name and one height a group, each.
+        log: whether heights are on a logarithmic axis.
+        form: how heights are written above the bars.
+        thin: whether these numbers are made smaller, or else left out, where they touch each other.
+    """
 
     title: str
     axis: str
     groups: Sequence[str]
     series: Sequence[tuple[str, Sequence[float]]]
     log: bool = False
+    form: str = ".2g"
+    thin: bool = False
 
 
 def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *, even: bool = False) -> list[Path]:
@@ -109,6 +141,7 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *,
         if title:
             figure.suptitle(title, fontsize="large")
         figure.legend(list(shown.values()), list(shown), loc="outside right upper", frameon=False, handlelength=3.2)
+        _thin(figure, [at for at, one in zip(places, frames, strict=False) if isinstance(one, Bars) and one.thin])
         return [_saved(figure, stem.with_suffix(f".{kind}"), kind) for kind in ("png", "svg")]
 
 
@@ -122,20 +155,21 @@ def _saved(figure: Any, path: Path, kind: str) -> Path:
     return path
 
 
-def _curves(axes: Any, panel: Panel, looks: dict[str, tuple[str, Any]]) -> None:
+def _curves(axes: Any, panel: Panel, looks: dict[str, Look]) -> None:
     if panel.level is not None:
         axes.axhline(panel.level, color="#000000", linewidth=0.7)
     for line in panel.lines:
-        colour, style = looks[line.label]
-        axes.plot(line.x, line.y, color=colour, linestyle=style, linewidth=1.5, label=line.label)
+        look = looks[line.label]
+        drawn = {"color": look.colour, "linestyle": look.style, "linewidth": look.width, "zorder": look.above}
+        axes.plot(line.x, line.y, label=line.label, **drawn)
         if len(panel.lines) <= BANDS:
-            axes.fill_between(line.x, line.y - line.error, line.y + line.error, color=colour, alpha=0.15, linewidth=0)
+            axes.fill_between(line.x, *_band(panel, line), color=look.colour, alpha=0.15, linewidth=0)
     last = max(math.ceil(line.x[-1]) for line in panel.lines)
     axes.set(title=panel.title, xlabel=panel.along, ylabel=panel.axis)
     if panel.log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-    first = (10 if last > 100 else 1) if panel.log else 0
+        axes.xaxis.set_major_formatter("{x:,g}" if panel.begin else "{x:,.0f}")
+    first = ((10 if last > 100 else 1) if panel.log else 0) if panel.begin is None else panel.begin
     axes.set_xlim(first, max(last, first + 1))
     if panel.ticks:
         axes.set_xticks(range(len(panel.ticks)), panel.ticks)
@@ -143,10 +177,17 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, tuple[str, Any]]) -> None:
     axes.grid(alpha=0.25)
 
 
+def _band(panel: Panel, line: Line) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The lower and the upper end of a curve's standard errors."""
+    low, high = line.y - line.error, line.y + line.error
+    return (np.clip(low, 0, 1), np.clip(high, 0, 1)) if panel.share else (low, high)
+
+
 def _fit(axes: Any, panel: Panel) -> None:
     """A height that shows what is in sight: the first ten steps, when they are left out, must not flatten the rest."""
     low, _ = axes.get_xlim()
-    seen = np.concatenate([line.y[line.x >= low] for line in panel.lines])
+    ends = [(line, end) for line in panel.lines for end in (_band(panel, line) if panel.share else (line.y,))]
+    seen = np.concatenate([end[line.x >= low] for line, end in ends])
     seen = seen[np.isfinite(seen)]
     if panel.level is not None:
         seen = np.append(seen, panel.level)
@@ -167,13 +208,14 @@ def _even(row: Sequence[Any]) -> None:
         axes.set_ylim(min(low), max(high))
 
 
-def _bars(axes: Any, bars: Bars, looks: dict[str, tuple[str, Any]]) -> None:
+def _bars(axes: Any, bars: Bars, looks: dict[str, Look]) -> None:
     width = 0.8 / len(bars.series)
     places = np.arange(len(bars.groups))
     for number, (label, heights) in enumerate(bars.series):
         at = places + (number - (len(bars.series) - 1) / 2) * width
-        drawn = axes.bar(at, heights, width, color=looks[label][0], label=label)
-        axes.bar_label(drawn, fmt="%.2g", fontsize=7, padding=2)
+        drawn = axes.bar(at, heights, width, color=looks[label].colour, label=label)
+        written = [format(0 if abs(height) < NOTHING else height, bars.form) for height in heights]
+        axes.bar_label(drawn, written, fontsize=CROWDED[0], padding=2)
     axes.set_xticks(places, bars.groups)
     axes.set(title=bars.title, ylabel=bars.axis)
     axes.axhline(0, color="#000000", linewidth=0.7)
@@ -183,8 +225,26 @@ def _bars(axes: Any, bars: Bars, looks: dict[str, tuple[str, Any]]) -> None:
     axes.grid(axis="y", alpha=0.25)
 
 
-def _looks(frames: Sequence[Panel | Bars]) -> dict[str, tuple[str, Any]]:
-    """A colour and a line style for each label: kin (nh-n-sum and nh-n-max, q=0.5 with any zeta) have one colour."""
+def _thin(figure: Any, places: Sequence[Any]) -> None:
+    """Make the numbers above bars smaller where two touch each other, and leave them out where that is not enough."""
+    crowded = list(places)
+    for size in CROWDED:
+        if crowded:
+            for text in (text for axes in crowded for text in axes.texts):
+                text.set_fontsize(size)
+            figure.draw_without_rendering()
+            crowded = [axes for axes in crowded if _touching(axes)]
+    for text in (text for axes in crowded for text in axes.texts):
+        text.set_visible(False)
+
+
+def _touching(axes: Any) -> bool:
+    boxes = [text.get_window_extent() for text in axes.texts]
+    return any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
+
+
+def _looks(frames: Sequence[Panel | Bars]) -> dict[str, Look]:
+    """A look for each label: its own, or else kin (nh-n-sum and nh-n-max, q=0.5 with any zeta) have one colour."""
     labels: dict[str, None] = {}
     for frame in frames:
         named = [name for name, _ in frame.series] if isinstance(frame, Bars) else [line.label for line in frame.lines]
@@ -194,10 +254,12 @@ def _looks(frames: Sequence[Panel | Bars]) -> dict[str, tuple[str, Any]]:
     members = list(dict.fromkeys(member for _, member in keys.values()))
     colours = FIXED | {family: COLOURS[i % len(COLOURS)] for i, family in enumerate(families)}
     extra = {family: i // len(COLOURS) for i, family in enumerate(families)}
-    return {
-        label: (colours[family], STYLES[(members.index(member) + extra.get(family, 0)) % len(STYLES)])
+    looks = {
+        label: Look(colours[family], STYLES[(members.index(member) + extra.get(family, 0)) % len(STYLES)])
         for label, (family, member) in keys.items()
     }
+    lines = [line for frame in frames if isinstance(frame, Panel) for line in frame.lines]
+    return looks | {line.label: line.look for line in lines if line.look is not None}
 
 
 def _kin(label: str) -> tuple[str, str]:

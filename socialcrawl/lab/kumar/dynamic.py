@@ -20,12 +20,12 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.garbage import uncollected
 from socialcrawl.importance.components import largest_component
 from socialcrawl.lab.doors import AtOnce, Freely, Nowhere, Unwatched
-from socialcrawl.lab.kumar.pool import Job, fingerprint
 from socialcrawl.lab.kumar.sampling import choice
 from socialcrawl.lab.kumar.source import Ticking, Windowed, instants
 from socialcrawl.lab.kumar.targets import Targets, targets
 from socialcrawl.lab.kumar.timegraphs import DAY, Ints, TimeGraph
 from socialcrawl.lab.kumar.watching import Progress
+from socialcrawl.lab.pool import Job, fingerprint
 from socialcrawl.lab.tables import Table, table
 from socialcrawl.model import Node
 from socialcrawl.run import Parts, run

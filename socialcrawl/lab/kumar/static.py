@@ -19,11 +19,11 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.garbage import uncollected
 from socialcrawl.importance.components import largest_component
 from socialcrawl.lab.doors import parts
-from socialcrawl.lab.kumar.pool import Job, fingerprint
 from socialcrawl.lab.kumar.sampling import choice
 from socialcrawl.lab.kumar.targets import top
 from socialcrawl.lab.kumar.timegraphs import Floats, Ints
 from socialcrawl.lab.kumar.watching import Progress
+from socialcrawl.lab.pool import Job, fingerprint
 from socialcrawl.lab.tables import Table, table
 from socialcrawl.model import Node
 from socialcrawl.run import run

@@ -1,0 +1,260 @@
+"""What `socialcrawl lab sampling fig1` to `fig5` do: samples beside their truth, as data, figures and words."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from socialcrawl.apps.lab_figures import Bars, Line, Panel
+from socialcrawl.apps.lab_runs import ready
+from socialcrawl.apps.sampling_work import KEPT, Asked, Rows, Wanted, samples, write
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.sampling import experiments, measured
+from socialcrawl.lab.sampling.crawls import PAPER, jobs, together
+from socialcrawl.lab.sampling.measured import Quantity, compared, estimates, truth
+from socialcrawl.lab.sampling.truths import DEGREES
+from socialcrawl.lab.sampling.worlds import Topic, World, saying
+from socialcrawl.lab.tables import Table, table
+from socialcrawl.sample.compare import chi_square, deviation
+
+SHOWN = 4  # domains that a figure has room for: the largest
+MOSTLY = 0.5  # share of a topic's pages that have its name, where it is a word
+
+
+def figure(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
+    """A figure of the paper: `name`.csv (a row a bin: truth, estimate, interval), .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out, KEPT)
+    world = wanted.world()
+    typer.echo(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+    rows, frames = _FIGURES[name](_Work(name, world, asked, out))
+    write(out / name, table(rows), frames, 2)
+
+
+class _Work:
+    """A world, and its samples as they are asked for."""
+
+    def __init__(self, name: str, world: World, asked: Asked, out: Path) -> None:
+        self.name, self.world, self.asked, self.out = name, world, asked, out
+
+    def sample(self, topic: Topic, method: str) -> Table:
+        """The visits of all runs on a topic by a method; what they were is said."""
+        made = jobs(self.world, topic, method, self.asked.setup)
+        runs = samples(f"{self.name}: {topic.name}, {method}", made, self.asked, self.out)
+        seen = together(runs)
+        count = int((seen["weight"] > 0).sum())
+        cells = [int(run["fetches"][0]) for run in runs]
+        precision = sum(float(run["precision"][0]) for run in runs) / len(runs)
+        jumps = sum(int(run["jumps"][0]) for run in runs)
+        typer.echo(
+            f"  {topic.name:<20} {method:<22} {count:>7,} samples, {sum(cells):>8,} pages read, "
+            f"precision {precision:.1%}, {jumps} jumps"
+        )
+        return seen
+
+    def topics(self, number: int | None = None) -> list[Topic]:
+        """The first topics of the world."""
+        return list(self.world.topics.values())[:number]
+
+    def worded(self) -> list[Topic]:
+        """The topics that are told by a word, their name.
+
+        Raises:
+            SettingsError: there are none, or no texts.
+        """
+        texts = experiments.texts_of(self.world)
+        chosen = [topic for topic in self.topics() if saying(texts, topic.name)[topic.on].mean() > MOSTLY]
+        if not chosen:
+            raise SettingsError("No topic here is a word: two classifiers are compared on one, as --topic church.")
+        return chosen
+
+    def methods(self) -> tuple[str, ...]:
+        """The methods to compare."""
+        return self.asked.chosen(PAPER)
+
+
+def _distributions(work: _Work, of: Callable[[Topic], Quantity], along: str, axis: str) -> tuple[Rows, list[Any]]:
+    """Figures 1 and 2: the first two topics, each method and the truth."""
+    rows: Rows = []
+    frames: list[Any] = []
+    for topic in work.topics(2):
+        quantity = of(topic)
+        lines = [_true(quantity, topic, work.world)]
+        for method in work.methods():
+            visits = work.sample(topic, method)
+            own = compared(visits, quantity, work.world, topic, method)
+            rows += own
+            lines.append(_line(method, own, len(lines[0].x)))
+            _tested(visits, quantity, topic, work.world)
+        frames.append(_framed(topic.name, quantity, lines, axis, along))
+    return rows, frames
+
+
+def _framed(title: str, quantity: Quantity, lines: Sequence[Line], axis: str, along: str) -> Panel | Bars:
+    """Curves over what has an order, bars of what has none."""
+    if quantity.name != "domains":
+        return Panel(title, axis, lines, along=along, ticks=_ticks(quantity), share=True)
+    return Bars(title, axis, _ticks(quantity), [(line.label, line.y.tolist()) for line in lines], thin=True)
+
+
+def _tested(visits: Table, quantity: Quantity, topic: Topic, world: World) -> None:
+    """Say how far a distribution is off, and what chi-square makes of it."""
+    found = dict(zip(quantity.bins, estimates(visits, quantity), strict=True))
+    true: dict[Any, float] = dict(zip(quantity.bins, truth(quantity, topic.on & world.there).tolist(), strict=True))
+    test = chi_square(found, true)
+    largest, off = deviation(found, true)
+    typer.echo(
+        f"      {quantity.name}: largest, {largest}, {true[largest]:.3f} in truth, off by {off:.1%}; chi-square "
+        f"{test.statistic:.1f}, {test.freedom} degrees, p {test.p:.3f} ({test.effective:.0f} independent visits); "
+        f"taken as independent: p {test.plain_p:.3g}"
+    )
+
+
+def _true(quantity: Quantity, topic: Topic, world: World) -> Line:
+    y = truth(quantity, topic.on & world.there)[: _most(quantity)]
+    return Line("truth", np.arange(len(y)), y, np.zeros(len(y)))
+
+
+def _line(label: str, own: Rows, most: int) -> Line:
+    y = np.array([row["share"] for row in own[:most]])
+    half = np.array([(row["high"] - row["low"]) / 2 for row in own[:most]])
+    return Line(label, np.arange(len(y)), y, half)
+
+
+def _most(quantity: Quantity) -> int:
+    return SHOWN if quantity.name == "domains" else len(quantity.bins)
+
+
+def _ticks(quantity: Quantity) -> list[str]:
+    if quantity.name == "degrees":
+        return [str(low) for low in DEGREES]
+    if quantity.name == "staying":
+        return [name.removesuffix("%").replace("no links", "-") for name in quantity.bins]
+    return [name[:9] for name in quantity.bins[: _most(quantity)]]
+
+
+def _fig1(work: _Work) -> tuple[Rows, list[Any]]:
+    return _distributions(work, lambda _: measured.degrees(work.world), "out-degree, from", "share of pages")
+
+
+def _fig2(work: _Work) -> tuple[Rows, list[Any]]:
+    return _distributions(work, lambda topic: _common(work.world, topic), "domain", "share of pages")
+
+
+def _common(world: World, topic: Topic) -> Quantity:
+    """The domains of a topic, the largest first."""
+    plain = measured.domains(world, topic)
+    order = np.argsort(-truth(plain, topic.on & world.there), kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return Quantity(plain.name, [plain.bins[one] for one in order.tolist()], place[plain.place])
+
+
+def _fig3(work: _Work) -> tuple[Rows, list[Bars]]:
+    rows: Rows = []
+    frames = []
+    for topic in work.topics():
+        own: Rows = []
+        for method in work.methods() if topic.parts else ():
+            visits = work.sample(topic, method)
+            for name in topic.parts:
+                own += compared(visits, measured.part(topic, name), work.world, topic, method)[1:]
+        if own:
+            frames.append(_parted(topic, own, work.methods()))
+            for row in own:
+                typer.echo(f"    {row['topic']}, {row['bin']}: {_of(row)} by {row['method']}")
+        rows += own
+    if not rows:
+        raise SettingsError("No topic here has parts: ask for some, as --topic church=catholic,protestant.")
+    return rows, frames
+
+
+def _parted(topic: Topic, own: Rows, methods: Sequence[str]) -> Bars:
+    names = list(topic.parts)
+    true = [next(row["truth"] for row in own if row["bin"] == name) for name in names]
+    series = [("truth", true)]
+    series += [(method, [row["share"] for row in own if row["method"] == method]) for method in methods]
+    return Bars(topic.name, "share of pages on topic", names, series, thin=True)
+
+
+def _of(row: dict[str, Any]) -> str:
+    return f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f}), in truth {row['truth']:.3f}"
+
+
+def _fig4(work: _Work) -> tuple[Rows, list[Any]]:
+    """Both classifiers: camps of topics with two parts, and links that stay on topic."""
+    rows: Rows = []
+    frames: list[Any] = []
+    for topic in work.worded():
+        told = {"keyword": topic, "tree": experiments.by_tree(work.world, topic, work.asked.setup.seed)}
+        camps: list[tuple[str, list[float]]] = []
+        lines: list[Line] = []
+        for label, by in told.items():
+            _said(label, by, topic, work.world)
+            visits = work.sample(by, "hard")
+            stay = measured.links(work.world, by)
+            own = compared(visits, stay, work.world, by, label)
+            rows += own
+            true = _true(stay, by, work.world)
+            lines += [replace(true, label=f"truth:{label}"), _line(f"walk:{label}", own, len(true.x))]
+            if len(topic.parts) > 1:
+                own = compared(visits, measured.camps(by), work.world, by, label)
+                rows += own
+                camps += [(f"truth:{label}", [row["truth"] for row in own])]
+                camps += [(f"walk:{label}", [row["share"] for row in own])]
+        if camps:
+            bins = measured.camps(topic).bins
+            frames.append(Bars(f"{topic.name}: what its pages tell of", "share of pages", bins, camps, thin=True))
+        along = "% of a page's links that stay on topic"
+        frames.append(Panel(topic.name, "share of pages", lines, along=along, ticks=_ticks(stay), share=True))
+    return rows, frames
+
+
+def _said(label: str, by: Topic, topic: Topic, world: World) -> None:
+    about = world.about.get(topic.name)
+    size = int((by.on & world.there).sum())
+    if about is None:
+        typer.echo(f"  {topic.name} by {label}: {size:,} pages")
+        return
+    precision, recall = experiments.quality(by.on, about)
+    typer.echo(f"  {topic.name} by {label}: {size:,} pages, precision {precision:.1%}, recall {recall:.1%}")
+
+
+def _fig5(work: _Work) -> tuple[Rows, list[Any]]:
+    rows: Rows = []
+    lines: dict[str, list[Line]] = {"domains": [], "staying": []}
+    for topic in work.topics():
+        visits = work.sample(topic, "hard")
+        stay = measured.links(work.world, topic)
+        for quantity in (_everywhere(work.world), stay):
+            own = compared(visits, quantity, work.world, topic, "hard")
+            rows += own
+            lines[quantity.name].append(_line(topic.name.replace(" ", "_"), own, _most(quantity)))
+    share = "share of pages"
+    return rows, [
+        _framed("domains", _everywhere(work.world), lines["domains"], share, ""),
+        _framed("links that stay on topic", stay, lines["staying"], share, "% of a page's links"),
+    ]
+
+
+def _everywhere(world: World) -> Quantity:
+    """The domains of the pages of any topic, the largest first."""
+    on = np.zeros(world.size, bool)
+    for topic in world.topics.values():
+        on |= topic.on
+    return _common(world, Topic("any", on))
+
+
+_FIGURES: dict[str, Callable[[_Work], tuple[Rows, Any]]] = {
+    "fig1": _fig1,
+    "fig2": _fig2,
+    "fig3": _fig3,
+    "fig4": _fig4,
+    "fig5": _fig5,
+}

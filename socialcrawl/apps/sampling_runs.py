@@ -1,0 +1,168 @@
+"""What `socialcrawl lab sampling bias`, `audit` and `gap` do: crawls, data, figures, and a summary in the terminal."""
+
+from collections.abc import Iterable, Sequence
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from socialcrawl.apps.lab_figures import Bars
+from socialcrawl.apps.lab_runs import ready, watching
+from socialcrawl.apps.sampling_work import KEPT, Asked, Rows, Wanted, samples, write
+from socialcrawl.lab.sampling import audits, experiments
+from socialcrawl.lab.sampling.crawls import possible
+from socialcrawl.lab.sampling.experiments import GRAPHS
+from socialcrawl.lab.tables import Table, table
+
+
+def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
+    """The exact law on frozen lists, printed and symmetric: bias.csv, .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out)
+    world = wanted.world()
+    topic = next(iter(world.topics.values()))
+    rows = []
+    total = len(experiments.SEARCHES) * 2 * asked.setup.runs
+    with watching(f"bias: {world.name}") as watch:
+        for row in experiments.biases(world, topic, asked.setup):
+            rows.append(row)
+            watch(len(rows), total)
+    means = _means(rows, ("world", "search", "consistency"))
+    typer.echo(f"{world.name}, {topic.name}: the law of a walk, times the even share; means over the runs")
+    for row in means:
+        typer.echo(
+            f"  search {row['search']:<9} {row['consistency']:<10} {row['pages']:>6,.0f} pages: largest "
+            f"{row['largest']:.2f}, least {row['least']:.3f}, misplaced {row['misplaced']:.1%}; mean out-degree "
+            f"{row['degree']:.2f}, topic {row['share']:.2f} of the true; correlation with visits "
+            f"{_known(row['walked'])}"
+        )
+    searches = [name for name, _ in experiments.SEARCHES]
+    kinds = ("printed", "symmetric")
+    frames = [
+        Bars(
+            title,
+            axis,
+            searches,
+            [(one, [r[name] for r in means if r["consistency"] == one]) for one in kinds],
+            thin=True,
+        )
+        for name, title, axis in (
+            ("misplaced", "share of time in wrong places", "total variation from even"),
+            ("largest", "the most visited page", "times the even share"),
+        )
+    ]
+    write(out / "bias", table(rows), frames, 2)
+
+
+def _known(number: float) -> str:
+    """A correlation as people read it; of a law that is even everywhere there is none."""
+    return "-" if isnan(number) else f"{number:.3f}"
+
+
+def _means(rows: Rows, by: Sequence[str]) -> Rows:
+    groups: dict[tuple[str, ...], Rows] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    numbers = [name for name in rows[0] if name not in by]
+    return [
+        {**dict(zip(by, key, strict=True)), **{name: sum(one[name] for one in own) / len(own) for name in numbers}}
+        for key, own in groups.items()
+    ]
+
+
+def audit(wanted: Wanted, asked: Asked, held: float, out: Path) -> None:
+    """How often true shares lie in the intervals: audit.csv (a row a question), .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out, KEPT)
+    world = wanted.world()
+    typer.echo(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+    rows: Rows = []
+    for topic in world.topics.values():
+        dataset = audits.collected(world, topic, held, asked.setup.seed)
+        for method in asked.chosen(possible(topic)):
+            made = audits.jobs(world, topic, method, asked.setup, dataset)
+            own = samples(f"audit: {topic.name}, {method}", made, asked, out)
+            answers = _answers(own)
+            rows += [{"world": world.name, "topic": topic.name, "method": method, **row} for row in answers]
+            typer.echo(_answered(topic.name, method, answers))
+    frames = [_inside(topic, [row for row in rows if row["topic"] == topic]) for topic in world.topics]
+    write(out / "audit", table(rows), frames, 2)
+
+
+def _answers(runs: Sequence[Table]) -> Rows:
+    questions: Iterable[str] = runs[0]["question"].tolist()
+    return [
+        {"question": name, **audits.coverage({key: _column(runs, key, place) for key in runs[0] if key != "question"})}
+        for place, name in enumerate(questions)
+    ]
+
+
+def _column(runs: Sequence[Table], key: str, place: int) -> Any:
+    return np.array([run[key][place] for run in runs])
+
+
+def _answered(topic: str, method: str, rows: Rows) -> str:
+    """A line for a topic and method, a line for each question below it."""
+    first = rows[0]
+    crawls, worth = f"{first['runs']:.0f} crawls of {first['fetches']:,.0f} pages", f"{first['effective']:,.0f}"
+    said = [f"  {topic}, {method}: {crawls}, precision {first['precision']:.1%}, {first['visits']:,.0f} samples"]
+    said[0] += f", worth {worth} for {first['question']}"
+    for row in rows:
+        digits = ",.0f" if row["question"] == "size" else ".3f"
+        also = (
+            f"; of all {row['all']:{digits}}, in {row['inside_all']:.0f}" if row["inside_all"] != row["inside"] else ""
+        )
+        said.append(
+            f"    {row['question']:<16} truth {row['truth']:{digits}}, in {row['inside']:.0f} intervals of width "
+            f"{row['width']:{digits}}; mean {row['mean']:{digits}}{also}"
+        )
+    return "\n".join(said)
+
+
+def _inside(topic: str, rows: Rows) -> Bars:
+    questions = list(dict.fromkeys(row["question"] for row in rows))
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    series = [(one, [100 * r["inside"] / r["runs"] for r in rows if r["method"] == one]) for one in methods]
+    groups = [name.replace(" ", "\n").replace("-", "-\n") for name in questions]
+    return Bars(topic, "% of intervals with the truth", groups, series, form=".3g", thin=True)
+
+
+def gap(wanted: Wanted, out: Path) -> None:
+    """Spectral gaps: gap.csv, .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out)
+    world = wanted.world()
+    rows = [row for topic in world.topics.values() for row in experiments.mixing(world, topic)]
+    for row in rows:
+        typer.echo(
+            f"  {row['topic']:<20} {row['graph']:<14} {row['pages']:>6,} pages: gap {row['gap']:.2e} (without loops "
+            f"{row['plain']:.4f}), mixes in {row['steps']:,.0f} steps, of which {row['moves']:,.0f} move"
+        )
+    topics = list(world.topics)
+    for row in rows:
+        row["hundreds"] = row["moves"] / 100.0
+    frames = [
+        Bars(
+            title,
+            axis,
+            topics,
+            [(one, [row[name] for row in rows if row["graph"] == one]) for one in GRAPHS],
+            thin=True,
+        )
+        for name, title, axis in (
+            ("plain", "spectral gap, without loops", "gap"),
+            ("hundreds", "ln N / gap", "hundreds of steps that move"),
+        )
+    ]
+    write(out / "gap", table(rows), frames, 2)

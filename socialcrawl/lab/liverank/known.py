@@ -1,0 +1,53 @@
+"""Webs from files: a real web graph, on which death is planted (see `death`)."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.graphs import read
+from socialcrawl.lab.liverank.weblike import Web
+from socialcrawl.lab.liverank.worlds import Ints
+from socialcrawl.refresh.old import compressed
+
+REACH = 1_000  # how far apart two numbers are, at most, for a link to say that they are one site's
+
+
+def web_of(path: Path) -> Web:
+    """The web of a known graph: a folder or .npz as `lab graph` makes them, or an .npz with offsets and targets.
+
+    Sites are blocks of consecutive numbers: see `blocks`.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
+    indptr, targets = _links(path)
+    size = len(indptr) - 1
+    sources = np.repeat(np.arange(size), np.diff(indptr))
+    kept = compressed(sources, targets, size)
+    return Web(*kept, blocks(sources, targets, size))
+
+
+def blocks(sources: Ints, targets: Ints, size: int) -> Ints:
+    """The block of each page, int64[n], from 0: a new one begins where no link of at most `REACH` numbers crosses.
+
+    Crawls published as graphs number pages in the order of their addresses, so that a site's stand side by side. This
+    is a guess at the sites, no more.
+    """
+    short = (np.abs(sources - targets) <= REACH) & (sources != targets)
+    low, high = np.minimum(sources, targets)[short], np.maximum(sources, targets)[short]
+    crossing = np.cumsum(np.bincount(low, minlength=size) - np.bincount(high, minlength=size))
+    return np.concatenate([[0], np.cumsum(crossing[:-1] == 0)]).astype(np.int64)
+
+
+def _links(path: Path) -> tuple[Ints, Ints]:
+    if path.suffix.lower() == ".npz":
+        try:
+            with np.load(path) as file:
+                if {"offsets", "targets"} <= set(file.files):
+                    return np.asarray(file["offsets"], np.int64), np.asarray(file["targets"], np.int64)
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise SettingsError(f"{path} cannot be read: {error}. Give a known graph.") from error
+    graph = read(path)
+    return np.asarray(graph.indptr, np.int64), np.asarray(graph.indices, np.int64)

@@ -1,0 +1,167 @@
+"""Pictures of the laboratories: what can be told apart, what is written above bars, where bands end."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from socialcrawl.apps import lab_figures, liverank_figures, sampling_figures, sampling_runs
+from socialcrawl.apps.lab_figures import CROWDED, Bars, Line, Panel
+from socialcrawl.lab.liverank.death import Death, passed
+from socialcrawl.lab.liverank.ways import FRAMES
+from socialcrawl.lab.liverank.weblike import Shape, generate
+from socialcrawl.lab.sampling.measured import Quantity
+from socialcrawl.lab.tables import joined
+
+PER_CENT = np.arange(1, 101) / 100
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """The figure of some frames, as it is saved first."""
+
+    def draw(frames, across=2):
+        saved = []
+        monkeypatch.setattr(lab_figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
+        lab_figures.draw(tmp_path / "x", frames, across, "title")
+        return saved[0]
+
+    return draw
+
+
+def curves(name, top=16.0, graphs=("web",), n=1000):
+    """All curves of a figure of LiveRanks, from 1 to `top`."""
+    parts = []
+    for number, graph in enumerate(graphs):
+        for frame in FRAMES[name]:
+            for way in frame.ways:
+                z = frame.z((number + 1) * n, way, 100 * (number + 1))
+                named = {"graph": graph, "frame": frame.title, "way": way.label(z), "z": z, "seed": 1}
+                cells = {key: np.full(len(PER_CENT), value) for key, value in named.items()}
+                parts.append(cells | {"alpha": PER_CENT, "cost": top**PER_CENT})
+    return joined(parts)
+
+
+def looks(axes):
+    """Colour and line style by label, of the curves that have one."""
+    lines = [line for line in axes.lines if not line.get_label().startswith("_")]
+    return {line.get_label(): (to_hex(line.get_color()), str(line._unscaled_dash_pattern)) for line in lines}
+
+
+@pytest.mark.parametrize("name", ["fig6", "fig11"])
+def test_a_rank_has_one_colour_in_both_panels_and_a_training_set_one_line_style(drawn, name):
+    left, right = map(looks, drawn(liverank_figures.costs(curves(name), FRAMES[name])).axes)
+    assert len(left) == 3
+    assert left.items() <= right.items()
+    assert len(right) == 7
+    for place in (0, 1):  # colours by rank, styles by training set
+        by = {}
+        for label, look in right.items():
+            by.setdefault(label.split(":")[place], set()).add(look[place])
+        assert all(len(own) == 1 for own in by.values())
+        assert len(set.union(*by.values())) == len(by) == 3
+
+
+@pytest.mark.parametrize("name", ["fig5", "fig10"])
+def test_sizes_and_kinds_of_training_sets_can_be_told_apart_and_the_usual_one_is_the_same(drawn, name):
+    figure = drawn(liverank_figures.costs(curves(name), FRAMES[name]))
+    left, right = map(looks, figure.axes)
+    assert len(set(left.values())) == len(left) == 4
+    assert len(set(right.values())) == len(right) == 5
+    usual = "z=100"
+    assert {label for label, look in left.items() if look in right.values()} == ({usual} if usual in left else set())
+    assert right["pagerank"][0] == right["pagerank-apart"][0] != right["indegree"][0]
+
+
+@pytest.mark.parametrize("name", sorted(FRAMES))
+def test_curves_of_a_frame_differ_in_look_whatever_the_number_of_graphs(drawn, name):
+    frames = liverank_figures.costs(curves(name, graphs=("one", "two")), FRAMES[name])
+    for axes in drawn(frames, len(FRAMES[name])).axes:
+        assert len(set(looks(axes).values())) == len(looks(axes)) > 2
+
+
+def test_a_rank_keeps_its_colour_from_figure_to_figure(drawn):
+    seen = {}
+    for name in ("fig4", "fig6", "fig8", "fig9", "fig11", "dpr"):
+        for axes in drawn(liverank_figures.costs(curves(name), FRAMES[name])).axes:
+            for label, (colour, _) in looks(axes).items():
+                seen.setdefault(label.split(":")[0], set()).add(colour)
+    assert len(seen) == 9
+    assert all(len(own) == 1 for own in seen.values())
+    assert len(set.union(*seen.values())) == 9
+
+
+@pytest.mark.parametrize(("top", "scale"), [(16.0, "log"), (2.8, "linear")])
+def test_the_axis_of_costs_is_logarithmic_where_they_reach_far(drawn, top, scale):
+    axes = drawn(liverank_figures.costs(curves("fig4", top), FRAMES["fig4"])).axes[0]
+    assert axes.get_yscale() == scale
+    assert axes.get_ylim()[0] < 1 < top < axes.get_ylim()[1]
+
+
+@pytest.mark.parametrize("name", ["fig5", "fig6", "fig9"])
+def test_no_word_of_the_legend_is_cut(drawn, name):
+    figure = drawn(liverank_figures.costs(curves(name), FRAMES[name]))
+    figure.draw_without_rendering()
+    right = max(text.get_window_extent().x1 for text in figure.legends[0].get_texts())
+    assert right < figure.bbox.x1 - 2
+    assert not any(text.get_text().endswith("/-") for text in figure.legends[0].get_texts())
+
+
+def test_table_1_has_its_statuses_below_the_bars_and_reads_in_per_cent(drawn):
+    world = passed("net", generate(Shape(pages=1000, degree=4, a_site=30)), Death(0.2))
+    axes = drawn([liverank_figures.statuses(world)]).axes[0]
+    shares = np.bincount(world.status, minlength=len(world.words)) / world.size
+    assert [tick.get_text().replace("\n", " ") for tick in axes.get_xticklabels()] == list(world.words)
+    assert [float(text.get_text()) for text in axes.texts] == pytest.approx(100 * shares, abs=0.051)
+    assert axes.texts[-1].get_text() == "20"
+    assert axes.get_ylabel() == "% of all nodes"
+
+
+def test_bands_of_shares_end_at_0_and_1_and_are_all_in_sight(drawn):
+    x = np.arange(4.0)
+    line = Line("a", x, np.array([0.0, 0.5, 0.7, 1.0]), np.array([0.1, 0.2, 0.2, 0.3]))
+    for share, ends in ((True, (0.0, 1.0)), (False, (-0.1, 1.3))):
+        axes = drawn([Panel("t", "y", [line], share=share)]).axes[0]
+        heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx(ends)
+    axes = drawn([Panel("t", "y", [Line("a", x, 0 * x + 0.2, 0 * x + 0.15)], share=True)]).axes[0]
+    assert axes.get_ylim()[0] < 0.05
+    assert axes.get_ylim()[1] > 0.35
+
+
+def test_what_is_0_but_for_rounding_is_called_0(drawn):
+    heights = [1.2e-15, -8e-16, 0.0, 2e-9, 0.0061, 0.208]
+    texts = drawn([Bars("t", "y", list("abcdef"), [("one", heights)])]).axes[0].texts
+    assert [text.get_text() for text in texts] == ["0", "0", "0", "2e-09", "0.0061", "0.21"]
+
+
+@pytest.mark.parametrize(
+    ("groups", "series", "seen", "size"), [(3, 2, True, CROWDED[0]), (5, 4, True, CROWDED[1]), (9, 5, False, None)]
+)
+def test_numbers_above_bars_are_smaller_where_they_touch_and_left_out_where_they_still_do(
+    drawn, groups, series, seen, size
+):
+    bars = Bars(
+        "t", "y", [str(n) for n in range(groups)], [(f"s{n}", [0.48] * groups) for n in range(series)], thin=True
+    )
+    figure = drawn([bars])
+    figure.draw_without_rendering()
+    texts = figure.axes[0].texts
+    assert len(texts) == groups * series
+    assert {text.get_visible() for text in texts} == {seen}
+    assert size is None or {text.get_fontsize() for text in texts} == {size}
+    boxes = [text.get_window_extent() for text in texts if text.get_visible()]
+    assert not any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
+
+
+def test_bands_of_samples_end_at_0_and_their_numbers_do_not_touch():
+    x = np.arange(4)
+    lines = [Line(f"way {n}", x, x / 10.0, 0 * x + 0.05) for n in range(4)]
+    degrees, domains = (Quantity(name, list("abcd"), x) for name in ("degrees", "domains"))
+    assert sampling_figures._framed("t", degrees, lines, "share", "").share
+    assert sampling_figures._framed("t", domains, lines, "share", "").thin
+
+
+def test_all_intervals_of_an_audit_are_100_per_cent(drawn):
+    rows = [{"question": "held", "method": "hard", "inside": inside, "runs": 100} for inside in (100, 97)]
+    texts = drawn([sampling_runs._inside("t", [rows[0]]), sampling_runs._inside("t", [rows[1]])]).axes
+    assert [axes.texts[0].get_text() for axes in texts] == ["100", "97"]
