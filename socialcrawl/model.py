@@ -35,7 +35,8 @@ Node = NewType("Node", int)
 MILLS_PER_DOLLAR = 100_000
 LARGEST = 2**63 - 1  # the largest integer that a database can hold
 USEFUL = ("ok", "missing", "held")  # kinds of replies that a talk goes on from, also after a restart
-STEPS = ("expand", "recrawl")  # acts that are steps of a campaign: what its budget of steps counts
+STEPS = ("expand", "recrawl", "probe", "walk")  # acts that are steps of a campaign: what its budget of steps counts
+ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of who is on the topic, and of who is on the wider topic only
 FAILED = ("broken", "lost")  # kinds of replies that are none: the server is in trouble, or the network
 PUT_OFF = (
     *FAILED,
@@ -62,8 +63,9 @@ def unix(text: str) -> float:
 class Pick:
     """One decision: ask `node`. `x` holds the features as picked, `score` the estimate that won.
 
-    `act` is search | resolve | seed | expand (collect), recrawl (track); other kinds of crawl add theirs. No features
-    where there are none, or where they are not known any more. `since` is the mark of the last visit (`Outcome.mark`):
+    `act` is search | resolve | seed | expand (collect), recrawl (track), probe (refresh), walk | inward (sample: whom
+    does it link to, who links to it), or import: a file or an earlier campaign told it. No features where there are
+    none, or where they are not known any more. `since` is the mark of the last visit (`Outcome.mark`):
     only what is newer is asked for; "": everything. `shadows` are the scores of those who looked on, by name; they are
     no part of the decision: picks that differ in nothing else are equal.
     """
@@ -211,7 +213,8 @@ class Page:
     `hits[i]` counts the topic's occurrences in `posts[i]`; `answered` are the accounts that the page is about,
     in order (authors of a search, users of a look-up); `missing` pairs accounts with the reason they are not here;
     `follows` are whom the account that was asked follows, in the platform's order; `mark` is the newest that a page of
-    an account's posts shows, in the platform's own terms, whether or not it counts; "" where there is no such thing.
+    an account's posts shows, in the platform's own terms, whether or not it counts; "" where there is no such thing;
+    `active` pairs accounts with when they last posted (ISO 8601), as far as the answer tells it to who probes them.
     """
 
     posts: Sequence[PostRow] = ()
@@ -222,6 +225,7 @@ class Page:
     missing: Sequence[tuple[Who, str]] = ()
     follows: Sequence[Who] = ()
     mark: str = ""
+    active: Sequence[tuple[Who, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +235,7 @@ class Answer:
     `targets[i]` was mentioned in posts with `target_hits[i]` occurrences of the topic together (weighed by the kind of
     mention, where the campaign does so), in order of first appearance; `found` maps the nodes answered about, in order,
     to their platform ids; `missing` maps nodes to reasons; `follows` are the nodes that the account follows; `mark` is
-    that of the page.
+    that of the page; `active` maps nodes to when they last posted (ISO 8601), where the page told it.
     """
 
     posts: int = 0
@@ -242,6 +246,7 @@ class Answer:
     missing: Mapping[int, str] = field(default_factory=dict)
     follows: tuple[int, ...] = ()
     mark: str = ""
+    active: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +295,8 @@ class Outcome:
     """Everything that the answers to one pick say of its node: all of it, or, of a pick with `since`, what is new.
 
     `value` is beta(node), `alpha[i]` the weight of the link to `targets[i]`; both float64. `missing` is None or
-    suspended | protected | deleted | unknown | temporary | excluded | opted-out | forgotten | same-as:<node>. `mark` is
+    suspended | protected | deleted | unknown | temporary | excluded | opted-out | redirected | soft-404 | unreachable |
+    forgotten | same-as:<node>. `mark` is
     where the next visit can go on, in the platform's own terms: the newest that was seen; "" where there is no such
     thing.
     """

@@ -128,6 +128,7 @@ class Topic:
         keywords, patterns: see above.
         languages: BCP 47 tags of the languages whose posts count; none: all of them.
         begin, end: posts count that were written at `begin` or later and before `end`, Unix seconds.
+        judge: what counts the occurrences in a text in place of the keywords, such as a classifier (1 or 0).
 
     Raises:
         SettingsError: no keyword at all, an empty one, one that is only `*`, or an expression that is not valid
@@ -139,6 +140,7 @@ class Topic:
     languages: Sequence[str] = ()
     begin: float | None = None
     end: float | None = None
+    judge: Callable[[str], int] | None = None
     _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -146,6 +148,8 @@ class Topic:
 
     def count(self, text: str) -> int:
         """The number of occurrences of the topic in `text`: one compiled pass; an empty match is none."""
+        if self.judge is not None:
+            return self.judge(text)
         if not self.patterns:
             return len(self._compiled.findall(fold(text)))
         return sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
@@ -264,3 +268,7 @@ def _term(keyword: str, longest: int) -> str:
             return term
         words.pop()
     return ""
+
+
+NOTHING = Topic(patterns=("(?!)",))
+"""The topic of a campaign that has none: no text is about it."""

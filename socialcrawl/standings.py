@@ -1,7 +1,7 @@
 """When what a campaign knows of accounts is written to SQL: now and then, before long waits, and at its end.
 
 Nothing is lost by writing seldom: all of it follows from picks and outcomes. A row of every known account is written
-anew, as the importance of all of them moves with every visit.
+anew, as the importance, or the weight in a sample, of all of them moves with every visit.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,9 @@ import numpy as np
 from socialcrawl.model import Grant, Outcome, Reply, Stop, Wait, iso
 from socialcrawl.protocols import Batch, Watcher
 from socialcrawl.relevance import worth
+from socialcrawl.sample.crawl import Sample
+from socialcrawl.sample.parts import parts
+from socialcrawl.store.sampled import Sampled
 from socialcrawl.store.standing import Standing
 from socialcrawl.track.crawl import Track
 from socialcrawl.track.picture import GONE
@@ -26,14 +29,14 @@ class Keeping:
     Args:
         watcher: who else looks on.
         crawl: whose knowledge is written.
-        stand: writes rows, the whole of them.
+        put: writes it, the whole of it.
         now: the clock, Unix seconds.
     """
 
     def __init__(
-        self, watcher: Watcher, crawl: Track, stand: Callable[[Sequence[Standing]], None], now: Callable[[], float]
+        self, watcher: Watcher, crawl: Track | Sample, put: Callable[[], None], now: Callable[[], float]
     ) -> None:
-        self.watcher, self.crawl, self.stand, self.now = watcher, crawl, stand, now
+        self.watcher, self.crawl, self.put, self.now = watcher, crawl, put, now
         self._written = now()
         self._picks = -1  # that were known when it was last written
 
@@ -66,7 +69,7 @@ class Keeping:
     def write(self) -> None:
         """Write what is known, if anything was decided since."""
         if self.crawl.picks != self._picks:
-            self.stand(standings(self.crawl))
+            self.put()
             self._picks = self.crawl.picks
         self._written = self.now()
 
@@ -96,3 +99,21 @@ def standings(crawl: Track) -> list[Standing]:
         for row, node in enumerate(picture.nodes)
         if picture.state[row] != GONE or node in crawl.gone  # neither another name of somebody nor the forgotten
     ]
+
+
+def drawn(crawl: Sample) -> list[Sampled]:
+    """What the walks of a crawl have drawn on topic after their burn-in, as table `sampled` has it, in order read.
+
+    Those of parts of the topic that statistics leave out are no part of it (sample/parts.py).
+    """
+    rows, held = crawl.visits(), crawl.held()
+    counts = rows.kept & rows.on_topic & parts(crawl.walks, rows).counts[rows.place]
+    size = len(held.node)
+    weight = np.bincount(rows.place[counts], rows.weight[counts], minlength=size)
+    visits = np.bincount(rows.place[counts & rows.came], minlength=size)
+    whole = float(weight.sum())
+    return [
+        Sampled(int(held.node[place]), int(visits[place]), weight[place] / whole,
+                int(held.degree[place]))
+        for place in np.flatnonzero(weight > 0).tolist()
+    ]  # fmt: skip

@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 
 from socialcrawl.errors import SettingsError
 
-LONGEST = 366 * 86_400.0
+YEAR = 366 * 86_400.0
 PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
 REMEDY = "write 3s, 15m, 1h, 7d or a number of seconds"
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def seconds(text: str, remedy: str = REMEDY) -> float:
+def seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
     """The span written as 3s, 500ms, 15m, 1h30m, 7d or 900 (seconds); `remedy` says what else to write.
 
     Raises:
-        SettingsError: it is not a span of time, or not longer than nothing.
+        SettingsError: it is not a span of time, or not longer than nothing, or longer than so many `years`.
     """
     parts = PART.findall(text.lower())
     left = PART.sub("", text.lower()).strip()
@@ -24,8 +24,8 @@ def seconds(text: str, remedy: str = REMEDY) -> float:
     total = sum(float(number) * UNITS[unit] for number, unit in parts)
     if total <= 0:
         raise SettingsError(f"{text!r} is no time at all: {remedy}.")
-    if total > LONGEST:
-        raise SettingsError(f"{text!r} is longer than a year: {remedy}.")
+    if total > years * YEAR:
+        raise SettingsError(f"{text!r} is longer than {'a year' if years == 1 else f'{years} years'}: {remedy}.")
     return total
 
 

@@ -28,11 +28,12 @@ from socialcrawl.store.tables import (
     outcome,
     pick,
     request,
+    sampled,
     shadow,
     standing,
 )
 
-VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007"]
 
 
 def at(connection, version):
@@ -70,6 +71,7 @@ def watched(connection):
         (standing, {"campaign": 1, "node": 3, "visits": 2, "visited_at": iso(AT), "relevance": 1.5, "occurrences": 2,
                     "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0, "importance": 0.125,
                     "history": 0.25}),
+        (sampled, {"campaign": 1, "node": 3, "visits": 2, "weight": 0.25, "degree": 7}),
     ):  # fmt: skip
         connection.execute(insert(table).values(row))
     connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, paused_at=iso(AT)))
@@ -96,6 +98,7 @@ def filled(place):
         watched(store.connection)
         store.connection.execute(update(mention).values(spans="[[0,4]]"))
     save(second, replace(page_of(posts_of(3)), mark="77"), 901, asked=timeline(901, 1))
+    save(second, Page(active=[(person(1), iso(AT))]), 902, asked=Request((902, 0), "/2/users", {"ids": "1001"}))
     close(store)
     return place
 
@@ -109,6 +112,11 @@ def test_an_older_program_finds_no_marks_in_answers_and_pages(filled):
         with connection.begin():
             assert marked("answer", 7)
             assert marked("nodes", 4)
+            assert marked("answer", 8)
+        at(connection, "0007")
+        with connection.begin():
+            assert marked("answer", 7)
+            assert not marked("answer", 8)
         at(connection, "0006")
         with connection.begin():
             assert not marked("answer", 7)

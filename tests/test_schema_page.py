@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from test_views import a_crawl, some
+from test_views import LINKED, a_crawl, some
 
 from socialcrawl.store.questions import QUESTIONS
 from socialcrawl.store.schema_page import page
@@ -80,15 +80,11 @@ def test_the_answers_are_those_of_the_tables(answered):
         :20
     ]
     assert sum(row[4] for row in rows["topic_by_day"]) == sum(hit["occurrences"] for hit in tables["hit"])
-    counted = Counter(
-        (link["campaign"], link["node"]) for link in tables["link"]
-        if acts[link["campaign"], link["n"]]["act"] not in ("search", "resolve")
-        and value[link["campaign"], link["n"]]["node"] != link["node"]
-    )  # fmt: skip
+    pairs = [linked(link, acts, value) for link in tables["link"] if acts[link["campaign"], link["n"]]["act"] in LINKED]
+    counted = Counter((campaign, target) for campaign, source, target in pairs if source != target)
     assert rows["most_mentioned"][0][2] == max(counted.values())
-    pairs = {(row["campaign"], value[row["campaign"], row["n"]]["node"], row["node"]) for row in tables["link"]
-             if acts[row["campaign"], row["n"]]["act"] not in ("search", "resolve")}  # fmt: skip
     both = {(c, a, b) for c, a, b in pairs if a < b and (c, b, a) in pairs}
+    assert {campaign for campaign, *_ in both} >= {1, 72}
     assert 0 < len(rows["mutual_mentions"]) == min(20, len(both))
     steps = [pick for pick in tables["pick"] if pick["act"] == "expand" and pick["campaign"] == 1]
     assert [row[2] for row in of_tiny["yield_by_steps"]] == [len(steps)]
@@ -96,3 +92,10 @@ def test_the_answers_are_those_of_the_tables(answered):
     scores, values = zip(*found, strict=True)
     told = (len(found), sum(scores) / len(found), sum(values) / len(found), sum(v > 0 for v in values) / len(found))
     assert of_tiny["estimate_and_truth"][0][1:] == pytest.approx(told)
+
+
+def linked(link, acts, value):
+    """Who mentions whom in which campaign, by a row of table link."""
+    key = link["campaign"], link["n"]
+    ends = value[key]["node"], link["node"]
+    return key[0], *(ends[::-1] if acts[key]["act"] == "inward" else ends)

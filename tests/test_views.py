@@ -11,6 +11,7 @@ from alembic import command
 from postgres import a_place
 from storing import opened
 from tiny import Clock, Wire, close, parts_of, stored
+from troubles import DAY, TROUBLE
 
 from socialcrawl.run import run
 from socialcrawl.store.database import alembic_config
@@ -18,9 +19,10 @@ from socialcrawl.store.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
 NAMES = [view.name for view in VIEWS]
-READ = ("seed", "expand", "import")
+READ = ("seed", "expand", "walk", "import")
+STEPS = ("expand", "probe", "walk")
+LINKED = (*READ, "recrawl", "inward")
 KINDS = ("sqlite", "postgres")
-DAY = "2026-02-03"
 
 
 def some(connection, sql):
@@ -43,48 +45,6 @@ def crawled(place):
     return store
 
 
-# What the small town does not do by itself: a link to an account under another name, dates, a second day and a second
-# campaign, a timeline that goes on, an answer without a reply, an import, a forgotten account, a link to oneself.
-TROUBLE = [
-    "update post set created_at = '2026-01-01T00:00:0' || substr(id, length(id)) || '.000Z'",
-    "insert into account (node, platform, handle, username, first_seen_at) values (900, 'x', 'old', 'Old', '2026')",
-    "insert into account (node, platform, platform_id, first_seen_at) values (901, 'x', 'nameless', '2026')",
-    "insert into account (node, platform, first_seen_at, forgotten_at) values (902, 'x', '2026', '2026')",
-    "insert into account (node, platform, platform_id, username, first_seen_at) values (903, 'x', '77', 'New', '2026')",
-    ("insert into campaign (id, name, platform, seed, settings, identity, created_at) "
-     "values (70, 'other', 'x', 1, '{}', '{}', '2026')"),
-    *[f"insert into pick (campaign, n, batch, node, act, score) values (70, {n}, {n}, {node}, '{act}', 0.5)"
-      for n, (node, act) in enumerate([(-1, "search"), (-1, "search"), (-2, "search"), (0, "import"), (900, "expand"),
-                                       (901, "expand"), (12, "expand"), (12, "expand"), (13, "expand")])],
-    *[f"insert into outcome (campaign, n, node, at, value, occurrences, posts, missing) values (70, {n}, {node}, "
-      f"'2026-02-03T00:00:00.000000Z', {value}, 2, 3, {missing})"
-      for n, node, value, missing in [(0, -1, 0, "'temporary'"), (1, -1, 0, "null"), (2, -2, 0, "'unknown'"),
-                                      (3, 0, 1.5, "null"), (4, 900, 0, "'same-as:903'"), (5, 901, 2.5, "null"),
-                                      (6, 12, 0, "'temporary'"), (7, 12, 0, "'temporary'")]],
-    *[f"insert into link (campaign, n, position, node, alpha) values (70, {n}, {position}, {node}, {alpha})"
-      for n, position, node, alpha in [(1, 0, 5, 0.0), (3, 0, 900, 1.25), (3, 1, 903, 0.5), (3, 2, 0, 9.0),
-                                       (3, 3, 902, 1.0), (3, 4, 12, 1.0), (5, 0, 12, 0.0), (5, 1, 901, 3.0),
-                                       (5, 2, 13, 2.0), (5, 3, 8, 1.0), (5, 4, 14, 1.0)]],
-    *["insert into request (id, campaign, n, part, endpoint, params, credential, items, most, sent_at, arrived_at, "
-      f"kind, status, posts, cost, cursor, new_posts, new_users) values ({2000 + i}, 70, {n}, {part}, '{end}', '{{}}', "
-      f"'main', 3, 700, '{DAY}T23:59:59.0Z', {at}, {kind}, {status}, {posts}, {cost}, {cursor}, {new}, 2)"
-      for i, (n, part, end, at, kind, status, posts, cost, cursor, new) in enumerate([
-          (0, 1, "/s", "'2026-02-04T00:00:00.0Z'", "'window'", 429, 0, 0, "null", "null"),
-          (1, 1, "/s", "'2026-02-04T00:00:00.0Z'", "'ok'", 200, 4, 100, "'next'", 3),
-          (3, 1, "/t", "'2026-02-03T23:59:59.5Z'", "'held'", 200, 4, 0, "'next'", 0),
-          (5, 1, "/t", "'2026-02-03T23:59:59.5Z'", "'held'", 200, 4, 0, "'next'", 0),
-          (5, 2, "/t", "'2026-02-03T23:59:59.5Z'", "'ok'", 200, 4, 90, "'more'", "null"),
-          (8, 1, "/t", "null", "null", "null", "null", "null", "null", "null"),
-      ])],
-    *["insert into standing (campaign, node, visits, visited_at, relevance, occurrences, indegree, outlinks, "
-      f'"yield", link_score, importance, history, gone) values ({told})'
-      for told in ["70, 0, 2, '2026-02-03T00:00:00.0Z', 1.5, 2, 3.0, 4.0, 0.5, 7.0, 0.5, 0.75, null",
-                   "70, 901, 1, '2026-02-03T00:00:00.0Z', 0.0, 0, 1.0, 2.0, null, null, 0.125, 0.25, 'suspended'",
-                   "70, 903, 0, null, 0.0, 0, 1.0, 0.0, null, null, 0.25, 0.0, null",
-                   "1, 3, 1, '2026-02-03T00:00:00.0Z', 0.0, 0, 1.0, 2.0, null, null, 0.5, 0.0, null"]],
-]  # fmt: skip
-
-
 @contextmanager
 def a_crawl(kind):
     with a_place(kind) as place:
@@ -100,7 +60,7 @@ def asked(request):
     """(a view's rows by name, the rows of every table) of one database."""
     with a_crawl(request.param) as connection:
         tables = ("campaign", "account", "post", "mention", "hit", "pick", "outcome", "link", "request",
-                  "standing")  # fmt: skip
+                  "standing", "sampled")  # fmt: skip
         yield ({name: some(connection, f"select * from {name}") for name in NAMES},
                {name: some(connection, f"select * from {name}") for name in tables})  # fmt: skip
 
@@ -122,7 +82,7 @@ def steps_of(tables):
     """(campaign, n) -> the number of the step."""
     counted, found = Counter(), {}
     for pick in sorted(tables["pick"], key=lambda row: (row["campaign"], row["n"])):
-        if pick["act"] == "expand":
+        if pick["act"] in STEPS:
             counted[pick["campaign"]] += 1
             found[pick["campaign"], pick["n"]] = counted[pick["campaign"]]
     return found
@@ -144,11 +104,11 @@ def test_top_account_has_every_account_that_was_read_and_speaks_of_the_topic(ask
     names, accounts, picks = context(tables)
     steps, expected = steps_of(tables), []
     for campaign, name in names.items():
-        best = [row for row in tables["outcome"] if row["campaign"] == campaign and row["value"] > 0]
+        best = [row for row in tables["outcome"] if row["campaign"] == campaign and row["value"] > 0
+                and picks[campaign, row["n"]]["act"] in READ]  # fmt: skip
         best.sort(key=lambda row: (-row["value"], row["n"]))
         for place, row in enumerate(best, 1):
             account, pick = accounts[row["node"]], picks[campaign, row["n"]]
-            assert pick["act"] in READ
             expected.append(
                 {"campaign": name, "place": place, "account": shown(account), "display_name": account["name"],
                  "relevance": row["value"], "occurrences": row["occurrences"], "posts": row["posts"],
@@ -186,8 +146,10 @@ def test_mention_network_has_every_link_with_the_posts_behind_it(asked):
     for link in tables["link"]:
         key = (link["campaign"], link["n"])
         source, target = found[key]["node"], link["node"]
-        if picks[key]["act"] not in READ or found[key]["missing"] or source == target:
+        if picks[key]["act"] not in LINKED or found[key]["missing"] or source == target:
             continue
+        if picks[key]["act"] == "inward":
+            source, target = target, source
         dates = behind[source, target]
         expected.append(
             {"campaign": names[link["campaign"]], "source": shown(accounts[source]),
@@ -196,7 +158,10 @@ def test_mention_network_has_every_link_with_the_posts_behind_it(asked):
              "source_node": source, "target_node": target}
         )  # fmt: skip
     assert {row["posts"] for row in expected} >= {0, 1, 2}
-    same(views["mention_network"], expected, "campaign", "n", "target_node")
+    assert {("drawn", 901, 0), ("drawn", 12, 0)} <= {
+        (row["campaign"], row["source_node"], row["target_node"]) for row in expected
+    }
+    same(views["mention_network"], expected, "campaign", "n", "source_node", "target_node")
 
 
 def test_campaign_progress_adds_up_pick_by_pick(asked):
@@ -207,7 +172,7 @@ def test_campaign_progress_adds_up_pick_by_pick(asked):
     for pick in tables["pick"]:
         campaign, n = pick["campaign"], pick["n"]
         before = [row for row in tables["pick"] if row["campaign"] == campaign and row["n"] <= n]
-        value = dict.fromkeys(("search", "resolve", *READ), 0.0)
+        value = dict.fromkeys(("search", "resolve", "probe", "inward", *READ), 0.0)
         for row in before:
             value[row["act"]] += found.get((campaign, row["n"]), {"value": 0.0})["value"]
         asks = [row for row in sent if row["campaign"] == campaign and row["n"] <= n]
@@ -217,7 +182,8 @@ def test_campaign_progress_adds_up_pick_by_pick(asked):
         expected.append(
             {"campaign": names[campaign], "n": n, "act": pick["act"], "account": account and shown(account),
              "finished_at": own["at"], "missing": own["missing"], "step": steps.get((campaign, n)),
-             "value": own["value"], "relevance": value["expand"], "seed_relevance": value["seed"] + value["import"],
+             "value": own["value"], "relevance": sum(value[act] for act in STEPS),
+             "seed_relevance": value["seed"] + value["import"],
              "requests": len(asks), "dollars": cost / 100_000, "node": pick["node"]}
         )  # fmt: skip
     assert any(row["value"] is None for row in expected)
@@ -266,20 +232,21 @@ def test_frontier_now_is_the_frontier_with_its_features(asked):
     expected = []
     for campaign, name in names.items():
         done = [row for row in tables["outcome"] if row["campaign"] == campaign]
-        read = {row["n"]: row for row in done if row["missing"] is None and picks[campaign, row["n"]]["act"] in READ}
+        act = {row["n"]: picks[campaign, row["n"]]["act"] for row in done}
+        read = {row["n"]: row for row in done if row["missing"] is None and act[row["n"]] in READ}
         meant = {row["node"]: int(row["missing"][8:]) for row in done if (row["missing"] or "").startswith("same-as:")
-                 and picks[campaign, row["n"]]["act"] in READ}  # fmt: skip
+                 and act[row["n"]] in (*READ, "probe")}  # fmt: skip
         into = defaultdict(list)
         for link in tables["link"]:
             if link["campaign"] == campaign and link["n"] in read and read[link["n"]]["node"] != link["node"]:
                 node = meant.get(link["node"], link["node"])
                 into[node].append((link["n"], read[link["n"]]["value"], link["alpha"]))
         for node, links in into.items():
-            mine = [row for row in done if row["node"] == node and picks[campaign, row["n"]]["act"] in READ]
+            mine = [row for row in done if row["node"] == node and act[row["n"]] in (*READ, "probe")]
             failures = [row for row in mine if row["missing"] == "temporary"]
             if accounts[node]["forgotten_at"] or len(failures) != len(mine) or len(failures) > 2:
                 continue
-            if any(picks[campaign, row["n"]]["act"] == "seed" for row in mine):
+            if any(act[row["n"]] == "seed" for row in mine):
                 continue
             n, e, ne = ([f(*link[1:]) for link in links] for f in (lambda w, a: w, lambda w, a: a, lambda w, a: w * a))
             expected.append(
@@ -324,10 +291,11 @@ def test_coverage_gap_counts_whatever_could_not_be_seen(asked):
     for campaign in names:
         done = sorted((r for r in tables["outcome"] if r["campaign"] == campaign), key=lambda row: row["n"])
         acts = {n: pick["act"] for (owner, n), pick in picks.items() if owner == campaign}
-        seen = {row["node"] for row in done if row["missing"] is None and acts[row["n"]] != "resolve"}
+        seen = {row["node"] for row in done if row["missing"] is None and acts[row["n"]] not in ("resolve", "inward")}
         last = {}
         for row in done:
-            if row["missing"] and not row["missing"].startswith("same-as:") and row["node"] not in seen:
+            told = acts[row["n"]] != "probe" or row["missing"] == "temporary"  # who is dead was seen to be
+            if row["missing"] and not row["missing"].startswith("same-as:") and row["node"] not in seen and told:
                 last[row["node"]] = row
         for row in last.values():
             gaps[campaign, "search" if row["node"] < 0 else "account", row["missing"]].append(row["n"])
@@ -335,7 +303,7 @@ def test_coverage_gap_counts_whatever_could_not_be_seen(asked):
         for row in done:
             pages = [r for r in sent if r["n"] == row["n"] and r["kind"] in ("ok", "held", "missing")]
             last_cursor = max(pages, key=lambda r: r["part"], default={"cursor": None})["cursor"]
-            if row["missing"] is None and acts[row["n"]] in ("search", *READ[:2]) and last_cursor is not None:
+            if row["missing"] is None and acts[row["n"]] in ("search", *READ[:3]) and last_cursor is not None:
                 gaps[campaign, "search" if row["node"] < 0 else "timeline", "more pages"].append(row["n"])
         for row in sent:
             if row["kind"] in (None, "lost"):
@@ -365,6 +333,45 @@ def test_tracked_account_has_everybody_who_is_known(asked):
     same(views["tracked_account"], expected, "campaign", "node")
 
 
+def test_liveness_has_everybody_who_was_tested_as_last_found(asked):
+    views, tables = asked
+    names, accounts, picks = context(tables)
+    last = {}
+    for row in sorted(tables["outcome"], key=lambda row: (row["campaign"], row["n"])):
+        tested = picks[row["campaign"], row["n"]]["act"] == "probe"
+        if tested and not (row["missing"] or "").startswith("same-as:"):
+            last[row["campaign"], row["node"]] = row
+    expected = [
+        {"campaign": names[row["campaign"]], "account": shown(accounts[row["node"]]),
+         "platform_id": accounts[row["node"]]["platform_id"], "active": int(row["value"] > 0),
+         "status": "active" if row["value"] > 0 else row["missing"] or "silent", "last_active_at": row["mark"],
+         "checked_at": row["at"], "n": row["n"], "node": row["node"]}
+        for row in last.values() if not accounts[row["node"]]["forgotten_at"]
+    ]  # fmt: skip
+    assert Counter(row["status"] for row in expected) == {"active": 2, "silent": 1, "suspended": 1, "temporary": 2}
+    same(views["liveness"], expected, "campaign", "node")
+
+
+def test_sampled_account_has_everybody_who_was_drawn_with_weight_and_host(asked):
+    views, tables = asked
+    names, accounts, picks = context(tables)
+    expected = []
+    for row in tables["sampled"]:
+        (read,) = [
+            one for one in tables["outcome"] if (one["campaign"], one["node"]) == (row["campaign"], row["node"])
+            and one["missing"] is None and picks[one["campaign"], one["n"]]["act"] == "walk"
+        ]  # fmt: skip
+        if accounts[row["node"]]["forgotten_at"]:
+            continue
+        expected.append(
+            {"campaign": names[row["campaign"]], "account": shown(accounts[row["node"]]), "visits": row["visits"],
+             "weight": row["weight"], "degree": row["degree"], "occurrences": read["occurrences"],
+             "posts": read["posts"], "host": read["mark"], "read_at": read["at"], "node": row["node"]}
+        )  # fmt: skip
+    assert [row["host"] for row in expected] == ["a.example", "b.example"]
+    same(views["sampled_account"], expected, "campaign", "node")
+
+
 def module_of(version):
     (path,) = (ROOT / "migrations" / "versions").glob(f"{version}_*.py")
     spec = spec_from_file_location(f"views_{version}", path)
@@ -376,9 +383,12 @@ def module_of(version):
 
 
 def test_the_migrations_make_the_views_of_the_code():
-    first, later = module_of("0004"), module_of("0007")
-    made = {name: (name, *rest) for name, *rest in (*first.VIEWS, *later.RENEWED, later.TRACKED_ACCOUNT)}
+    first, third, later = (module_of(version) for version in ("0004", "0007", "0008"))
+    told = (*first.VIEWS, *third.RENEWED, third.TRACKED_ACCOUNT, *later.RENEWED, *later.NEW)
+    made = {name: (name, *rest) for name, *rest in told}
     assert [(view.name, view.comment, dict(view.columns), view.sql) for view in VIEWS] == list(made.values())
+    before = {name: (name, *rest) for name, *rest in (*first.VIEWS, *third.RENEWED)}
+    assert [tuple(one) for one in later.BEFORE] == [before[name] for name, *_ in later.BEFORE]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -387,12 +397,15 @@ def test_the_views_come_and_go_with_their_migration(kind):
         config = alembic_config()
         config.attributes["connection"] = connection
         assert views_in(connection) == set(NAMES)
-        first = set(NAMES) - {"tracked_account"}
+        tracked = set(NAMES) - {"liveness", "sampled_account"}
+        first = tracked - {"tracked_account"}
         for going, version, left in (
+            (command.downgrade, "0007", tracked),
             (command.downgrade, "0006", first),
             (command.downgrade, "0003", set()),
             (command.upgrade, "0006", first),
-            (command.upgrade, "0007", set(NAMES)),
+            (command.upgrade, "0007", tracked),
+            (command.upgrade, "0008", set(NAMES)),
         ):
             with connection.begin():
                 going(config, version)

@@ -52,6 +52,7 @@ def answer(
         missing={**{numbers[who]: reason for who, reason in page.missing}, **same},
         follows=tuple(numbers[who] for who in dict.fromkeys(page.follows)),
         mark=page.mark,
+        active={numbers[who]: at for who, at in page.active},
     )
 
 
@@ -83,6 +84,7 @@ def everyone(page: Page) -> list[Who]:
         *(mention.who for mention in page.mentions),
         *(who for who, _ in page.missing),
         *page.follows,
+        *(who for who, _ in page.active),
     ]
 
 
@@ -96,7 +98,7 @@ def packed(kept: Answer) -> str:
             list(kept.target_hits),
             list(kept.found.items()),
             list(kept.missing.items()),
-            *_rest(kept),
+            *([list(kept.follows), kept.mark, list(kept.active.items())] if kept.active else _rest(kept)),
         ]
     ).decode()
 
@@ -105,7 +107,9 @@ def unpacked(text: str) -> Answer:
     """The answer that `packed` wrote; older ones have no mark, or end before whom the account follows."""
     posts, hits, targets, target_hits, found, missing, *rest = orjson.loads(text)
     follows = tuple(rest[0]) if rest else ()
-    return Answer(posts, hits, targets, target_hits, dict(found), dict(missing), follows, *rest[1:])
+    mark = rest[1] if len(rest) > 1 else ""
+    active = dict(rest[2]) if len(rest) > 2 else {}
+    return Answer(posts, hits, targets, target_hits, dict(found), dict(missing), follows, mark, active)
 
 
 def nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:

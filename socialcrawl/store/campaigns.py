@@ -14,7 +14,17 @@ from socialcrawl.store import epochs, versions
 from socialcrawl.store.address import of
 from socialcrawl.store.erasure.seats import Seat, reseated, spoken_of, unnamed
 from socialcrawl.store.erasure.tombstones import barred
-from socialcrawl.store.identity import QUERIES, Difference, admit, differences, parts, queries_of, refuse, texts_of
+from socialcrawl.store.identity import (
+    COLLECT,
+    QUERIES,
+    Difference,
+    admit,
+    differences,
+    parts,
+    queries_of,
+    refuse,
+    texts_of,
+)
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.retopic import retopic
 from socialcrawl.store.tables import campaign as table
@@ -140,9 +150,9 @@ class _Moved:
         """Keep what changed; nothing where nothing did."""
         found = differences(self.held, self.given, self.barred)
         if change is None:
-            refuse(settings["name"], found)
+            refuse(settings["name"], found, settings.get("kind", COLLECT))
         else:
-            admit(settings["name"], found)
+            admit(settings["name"], found, settings.get("kind", COLLECT))
         texts, _ = queries_of(self.held, queries or ())
         why = parts(found)
         if not why and texts != texts_of(self.held):

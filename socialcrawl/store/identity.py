@@ -10,10 +10,20 @@ from socialcrawl.store.epochs import TOPIC
 from socialcrawl.store.erasure.seats import same, unbarred
 from socialcrawl.store.versions import empty
 
+COLLECT = "collect"  # the kind of campaigns that name none
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says
-PARTS = (TOPIC, "seeds", "crawl", "track", "accounts")  # what may change while a campaign goes on, as an epoch names it
-FIXED = {"seed", "source", "name", "kind", "crawl.links"}
+PARTS = (
+    TOPIC,
+    "seeds",
+    "crawl",
+    "track",
+    "refresh",
+    "accounts",
+)  # what may change while a campaign goes on, as an epoch names it
+# What outcomes mean: whoever was found alive, or on topic, was so by that.
+JUDGED = {f"refresh.{key}" for key in ("active", "protected", "redirects", "soft")}
+FIXED = {"seed", "source", "name", "kind", "crawl.links", "sample", *JUDGED}
 
 
 class Difference(NamedTuple):
@@ -57,13 +67,13 @@ def parts(found: Sequence[Difference]) -> list[str]:
     return [*(part for part in PARTS if part in sections), *(part for part in sections if part not in PARTS)]
 
 
-def admit(name: str, found: Sequence[Difference]) -> None:
-    """Nothing, where all that differs may change.
+def admit(name: str, found: Sequence[Difference], kind: str = COLLECT) -> None:
+    """Nothing, where all that differs may change; a sample is one of its topic only.
 
     Raises:
         SettingsError: something may not; the message names it, and what to do.
     """
-    fixed = [one for one in found if FIXED & {one.section, one.dotted}]
+    fixed = [one for one in found if _fixed(kind) & {one.section, one.dotted}]
     if fixed:
         raise SettingsError(
             f"The campaign {name!r} cannot go on with another {' or '.join(one.dotted for one in fixed)}: "
@@ -71,7 +81,7 @@ def admit(name: str, found: Sequence[Difference]) -> None:
         )
 
 
-def refuse(name: str, found: Sequence[Difference]) -> None:
+def refuse(name: str, found: Sequence[Difference], kind: str = COLLECT) -> None:
     """Nothing, where nothing differs.
 
     Raises:
@@ -81,13 +91,17 @@ def refuse(name: str, found: Sequence[Difference]) -> None:
         return
     change = (
         ""
-        if any(FIXED & {one.section, one.dotted} for one in found)
+        if any(_fixed(kind) & {one.section, one.dotted} for one in found)
         else " `socialcrawl run --change` goes on with the new ones (as a daemon does)."
     )
     raise SettingsError(
         f"The campaign {name!r} was begun in this database with other settings: {'; '.join(map(str, found))}. "
         f"Put them back to go on with it, or choose another name or database for a new campaign.{change}"
     )
+
+
+def _fixed(kind: str) -> set[str]:
+    return FIXED | {TOPIC} if kind == "sample" else FIXED
 
 
 def texts_of(identity: Mapping[str, Any]) -> list[str]:

@@ -41,7 +41,7 @@ from topic_post where created_at is not null group by campaign, substr(created_a
         """select m.campaign, m.target, count(*) as accounts, sum(m.posts) as posts, sum(m.alpha) as alpha,
   max(t.relevance) as relevance
 from mention_network m left join top_account t on t.campaign = m.campaign and t.node = m.target_node
-group by m.campaign, m.target, m.target_node order by accounts desc, posts desc, m.target_node limit 20""",
+group by m.campaign, m.target, m.target_node order by accounts desc, posts desc, m.target_node, m.campaign limit 20""",
     ),
     Question(
         "mutual_mentions",

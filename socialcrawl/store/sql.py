@@ -12,7 +12,7 @@ from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import Grant, Node, Outcome, Page, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.relevance import Links
-from socialcrawl.store import address, answers, reading
+from socialcrawl.store import address, answers, reading, sampled, standing
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.charges import bill
@@ -24,8 +24,9 @@ from socialcrawl.store.held import Held, Reuse
 from socialcrawl.store.history import Finished
 from socialcrawl.store.ledger import Requests
 from socialcrawl.store.nodes import Nodes
+from socialcrawl.store.sampled import Sampled
 from socialcrawl.store.seen import Seen
-from socialcrawl.store.standing import Standing, keep
+from socialcrawl.store.standing import Standing
 from socialcrawl.store.tables import account, outcome, pick, request
 from socialcrawl.store.trouble import told
 from socialcrawl.store.writes import Writes
@@ -164,7 +165,12 @@ class SqlStore:
     def stand(self, rows: Sequence[Standing]) -> None:
         """Write what is known of all accounts; see `standing.keep`."""
         with self._transaction():
-            keep(self.connection, self.campaign, rows)
+            standing.keep(self.connection, self.campaign, rows)
+
+    def sample(self, rows: Sequence[Sampled]) -> None:
+        """Write what the walks have drawn; see `sampled.keep`."""
+        with self._transaction():
+            sampled.keep(self.connection, self.campaign, rows)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""

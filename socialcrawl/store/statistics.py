@@ -10,7 +10,7 @@ from sqlalchemy import BindParameter, Connection, Text, bindparam, text
 
 from socialcrawl.limits.likely import STORED, Typical
 from socialcrawl.limits.shape import Done, Roles
-from socialcrawl.model import unix
+from socialcrawl.model import STEPS, unix
 
 LEAST = 10  # observations that a mean has to rest on
 
@@ -29,6 +29,24 @@ select p.act, count(*), count(distinct o.node) filter (where coalesce(o.missing,
   count(distinct o.node)
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n where o.campaign = :campaign group by p.act
 """
+# Of an old dataset: its accounts, those still to be tested, of these the ones without an id, and accounts with ids
+# that are none of it. An account that turned out to be another one is tested as that one.
+DATASET = """
+with old as ({members}),
+tested as (select p.node, o.missing from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+  where p.campaign = :campaign and p.act = 'probe' and coalesce(o.missing, '') <> 'temporary'),
+due as (
+  select node from old union
+  select cast(substr(missing, 9) as bigint) from tested where missing like 'same-as:%'
+  except select node from tested)
+select (select count(*) from old), count(*), count(*) filter (where a.platform_id is null),
+  (select count(*) from account where platform = :platform and platform_id is not null
+     and node not in (select node from old))
+from due d join account a on a.node = d.node where a.forgotten_at is null
+"""
+IMPORTED = "select distinct node from pick where campaign = :campaign and act = 'import'"
+LINKED = """ union select l.node from link l join pick p on p.campaign = l.campaign and p.n = l.n
+where p.campaign = :campaign and p.act = 'import'"""
 FOUND = """
 select count(distinct l.node) from link l join pick p on p.campaign = l.campaign and p.n = l.n
 where l.campaign = :campaign and p.act = 'search'
@@ -57,7 +75,7 @@ from request r join ended e on e.campaign = r.campaign and e.n = r.n where r.kin
 ACCOUNTS = """
 select count(*), count(o.missing) filter (where o.missing not like 'same-as:%') from outcome o
 join pick p on p.campaign = o.campaign and p.n = o.n
-where p.act in ('seed', 'expand') and coalesce(o.missing, '') <> 'temporary'
+where p.act in ('seed', 'expand', 'walk') and coalesce(o.missing, '') <> 'temporary'
 """
 NAMED = """
 select count(*), count(*) filter (where exists (select 1 from request r
@@ -86,7 +104,13 @@ where r.campaign = (select id from campaign where name = :name) and coalesce(r.k
 
 
 def done(
-    connection: Connection, name: str, reading: Sequence[str], platform: str = "x", usernames: Sequence[str] = ()
+    connection: Connection,
+    name: str,
+    reading: Sequence[str],
+    platform: str = "x",
+    usernames: Sequence[str] = (),
+    *,
+    linked: bool | None = None,
 ) -> Done:
     """What the campaign `name` has done and spent; nothing, if this database does not have it.
 
@@ -96,6 +120,7 @@ def done(
         reading: the endpoints that return posts.
         platform: where its accounts are.
         usernames: those it begins with.
+        linked: of a campaign that tests an old dataset, whether accounts that were only linked to belong to it.
     """
     names = [name.lower() for name in usernames]
     with connection.begin():
@@ -108,8 +133,10 @@ def done(
         requests, began, money, posts = _one(connection, SPENT, campaign=number, reading=returning)
         acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": number})}
         (found,) = _one(connection, FOUND, campaign=number)
+        old = {} if linked is None else _dataset(connection, number, platform, linked=linked)
     nothing = (0, 0, 0, 0)
-    seeds, steps, returns, looked_up = (acts.get(act, nothing) for act in ("seed", "expand", "recrawl", "resolve"))
+    seeds, looked_up = (acts.get(act, nothing) for act in ("seed", "resolve"))
+    steps = sum(acts.get(act, nothing)[0] for act in STEPS)
     return Done(
         requests=requests,
         posts=int(posts),
@@ -119,12 +146,20 @@ def done(
         found=found,
         looked_up=looked_up[1],
         gone=looked_up[2],
-        asked=seeds[0] + steps[0] + returns[0],
+        asked=seeds[0] + steps,
         seeds=seeds[1],
         waiting=seeds[3] - seeds[1],
-        steps=steps[0] + returns[0],
+        steps=steps,
         known=known,
+        **old,
     )
+
+
+def _dataset(connection: Connection, campaign: int, platform: str, *, linked: bool) -> dict[str, int]:
+    """What `Done` says of an old dataset."""
+    members = IMPORTED + (LINKED if linked else "")
+    size, due, named, others = _one(connection, DATASET.format(members=members), campaign=campaign, platform=platform)
+    return {"dataset": size, "tested": size - due, "named": named, "again": min(named, others)}
 
 
 def typical(connection: Connection, roles: Roles) -> Typical:

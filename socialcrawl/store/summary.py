@@ -14,14 +14,17 @@ from socialcrawl.model import MILLS_PER_DOLLAR
 # Ties in value go to the earlier pick, as everywhere.
 TOP = """
 select coalesce('@' || a.username, a.platform_id) as account, a.name, o.value, o.occurrences, o.posts, p.act,
-  (select count(*) from pick q where q.campaign = p.campaign and q.act = 'expand' and q.n <= p.n) as step
+  (select count(*) from pick q
+    where q.campaign = p.campaign and q.act in ('expand', 'probe', 'walk') and q.n <= p.n) as step
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
-where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand', 'import')
+where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand', 'walk', 'import')
+  and not (p.act = 'walk' and o.value < 1)
 order by o.value desc, o.n limit :most
 """
 VALUES = """
-select o.value, p.act = 'expand' from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-where o.campaign = :campaign and p.act in ('seed', 'expand') order by o.n
+select case when p.act = 'walk' and o.value < 1 then 0.0 else o.value end, p.act <> 'seed'
+from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and p.act in ('seed', 'expand', 'probe', 'walk') order by o.n
 """
 REQUESTS = """
 select endpoint, coalesce(kind, 'lost') as kind, coalesce(status, 0) as status, count(*) as requests
@@ -38,7 +41,7 @@ KNOWN = """
 select count(*) from (
   select node from outcome where campaign = :campaign and node >= 0
   union select node from link where campaign = :campaign and n in
-    (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'import'))) as known
+    (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'walk', 'import'))) as known
 """
 TOTALS = """
 select count(*) filter (where coalesce(kind, '') <> 'held'),
@@ -61,12 +64,12 @@ class Summary:
     """What a campaign has found so far, and what it took.
 
     `base_url` is the server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the
-    values beta of the seeds and of the steps after them, in order (float64). `missing` counts accounts by why their
-    latest outcome is none. `posts` counts posts read (a post read twice counts twice), `held` those in the database, of
-    all campaigns. `cost` is in mills of a cent by the price table, `began` and `ended` are ISO 8601. `reused` counts
-    answers that the database had and that were not asked for again, which are in no other count. `billed_posts` has,
-    for each UTC day of our clock, (day, posts billed, dollars for everything); posts where each is billed once a day,
-    else posts read.
+    values beta of the seeds and of the steps after them, in order (float64); steps of a sample are worth 1 on topic,
+    those of a refresh 1 alive. `missing` counts accounts by why their latest outcome is none. `posts` counts posts read
+    (a post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by
+    the price table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were not
+    asked for again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts billed,
+    dollars for everything); posts where each is billed once a day, else posts read.
     """
 
     name: str

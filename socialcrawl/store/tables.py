@@ -139,7 +139,12 @@ pick = Table(
     Column("n", Count, primary_key=True, comment="number of the decision, from 0"),
     Column("batch", Count, nullable=False, comment="n of the first pick of its batch"),
     Column("node", Count, nullable=False, index=True, comment="account.node picked; negative: a query"),
-    Column("act", String(8), nullable=False, comment="search, resolve, seed, expand, recrawl or import"),
+    Column(
+        "act",
+        String(8),
+        nullable=False,
+        comment="search, resolve, seed, expand, recrawl, probe, walk, inward or import",
+    ),
     Column("score", Float, nullable=False, comment="the estimate that won; 0 for seeds"),
     Column("features", Text, comment="JSON of the features as picked, by name; NULL for seeds"),
     Column("since", Text, comment="the mark of the last visit: only what is newer was asked for; NULL: everything"),
@@ -154,16 +159,26 @@ outcome = Table(
     Column("n", Count, primary_key=True, comment="pick.n"),
     Column("node", Count, nullable=False, index=True, comment="account.node asked; negative: a query"),
     Column("at", Text, nullable=False, comment="when the last reply arrived"),
-    Column("value", Float, nullable=False, comment="relevance beta = 1 + ln(occurrences), 0 without any"),
+    Column(
+        "value",
+        Float,
+        nullable=False,
+        comment="relevance beta = 1 + ln(occurrences), or 0; of probe, walk 1: alive, on topic, 0.5: wider topic only",
+    ),
     Column("occurrences", Count, nullable=False, comment="occurrences of the topic in the posts read"),
     Column("posts", Count, nullable=False, comment="posts read"),
     Column(
         "missing",
         Text,
-        comment="NULL, or why: suspended, protected, deleted, unknown, temporary, excluded, opted-out, forgotten, "
-        "same-as:<node>",
+        comment="NULL, or why: suspended, protected, deleted, unknown, temporary, excluded, opted-out, redirected, "
+        "soft-404, unreachable, forgotten, same-as:<node>",
     ),
-    Column("mark", Text, comment="where a next visit can go on, in the platform's own terms; NULL: nowhere"),
+    Column(
+        "mark",
+        Text,
+        comment="where a next visit can go on, in the platform's own terms; of probe: when it last posted; of walk and "
+        "import: its host; NULL: none",
+    ),
     comment="what each pick found",
     sqlite_with_rowid=False,
 )
@@ -174,7 +189,7 @@ link = Table(
     Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
     Column("n", Count, primary_key=True, comment="pick.n whose account mentions"),
     Column("position", Count, primary_key=True, comment="order of first appearance, from 0"),
-    Column("node", Count, nullable=False, comment="account.node mentioned"),
+    Column("node", Count, nullable=False, comment="account.node mentioned; of act inward: who mentions it"),
     Column("alpha", Float, nullable=False, comment="weight 1 + ln(occurrences in the posts that mention it), or 0"),
     comment="links of the graph as a pick found them",
     sqlite_with_rowid=False,
@@ -197,6 +212,18 @@ standing = Table(
     Column("history", Float, nullable=False, comment="OPIC's H: all cash that it has paid out"),
     Column("gone", Text, comment="why it could not be read when last asked; NULL: it could, or nobody asked"),
     comment="what a campaign of kind track knows of each account, as it was last written",
+    sqlite_with_rowid=False,
+)
+
+sampled = Table(
+    "sampled",
+    metadata,
+    Column("campaign", ForeignKey("campaign.id"), primary_key=True, comment="campaign.id"),
+    Column("node", ForeignKey("account.node"), primary_key=True, index=True, comment="account.node"),
+    Column("visits", Count, nullable=False, comment="visits after the burn-in, all walks"),
+    Column("weight", Float, nullable=False, comment="its weight in means and shares: of all accounts together 1"),
+    Column("degree", Count, nullable=False, comment="its neighbours, as the walks have them"),
+    comment="what a campaign of kind sample has drawn, as it was last written",
     sqlite_with_rowid=False,
 )
 
@@ -268,7 +295,7 @@ epoch = Table(
         "why",
         Text,
         nullable=False,
-        comment="begun, or what changed: topic, seeds, crawl, track, accounts, forget, retain",
+        comment="begun, or what changed: topic, seeds, crawl, track, refresh, accounts, forget, retain",
     ),
     comment="spans of a campaign in which its topic and its history did not change",
     sqlite_with_rowid=False,

@@ -211,8 +211,9 @@ class Traces:
         return [name for _, name in campaigns(self.connection)]
 
     def stands(self, campaign: Begun) -> bool:
-        """Whether table `standing` has anything of a campaign."""
-        return bool(self._rows("select 1 from standing where campaign = :campaign limit 1", campaign=campaign.id))
+        """Whether tables `standing` or `sampled` have anything of a campaign."""
+        either = "select 1 from standing where campaign = :campaign union select 1 from sampled"
+        return bool(self._rows(f"{either} where campaign = :campaign limit 1", campaign=campaign.id))
 
     def _rows(self, sql: str, **values: Any) -> Any:
         with self.connection.begin():

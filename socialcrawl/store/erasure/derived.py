@@ -12,11 +12,14 @@ from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import Hits, Key, Read, linkings
 from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.linking import Linking
-from socialcrawl.store.tables import account, link, mention, outcome, pick, post, shadow, standing
+from socialcrawl.store.tables import account, link, mention, outcome, pick, post, sampled, shadow, standing
 
 CHUNK = 1_000  # picks at a time
 OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
 WHICH = (outcome.c.campaign == bindparam("the_campaign"), outcome.c.n == bindparam("the_n"))
+FOUND = ("search", "inward")  # acts that find accounts by posts of others
+JUDGED = ("walk", "probe")  # acts whose value is a judgement, which stands as it was made
+READ = ("seed", "expand", "recrawl")  # acts whose mark is that of a post
 ONCE = "-"  # a mark that says that there was one
 LINK = ("the_campaign", "the_n", "the_position")
 PLACE = (
@@ -71,12 +74,16 @@ class Derived:
         self.connection.execute(scored.values(score=0.0, features=None))
         self.connection.execute(update(pick).where(picked, pick.c.since.is_not(None)).values(since=ONCE))
         self.connection.execute(delete(standing).where(standing.c.node.in_(select(gone_node.c.node))))
+        drawn = select(sampled.c.campaign).where(sampled.c.node.in_(select(gone_node.c.node)))
+        self.connection.execute(delete(sampled).where(sampled.c.campaign.in_(drawn)))  # its weights are another's now
 
     def _unmarked(self) -> None:
         """Marks of visits that may be the id of a post that goes; those of other platforms are instants."""
         here = select(account.c.node).where(account.c.platform == "mastodon")
         authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)), post.c.author.in_(here))
-        marked = update(outcome).where(outcome.c.node.in_(authors), outcome.c.mark.is_not(None))
+        same = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
+        read = exists().where(same & pick.c.act.in_(READ))
+        marked = update(outcome).where(outcome.c.node.in_(authors), outcome.c.mark.is_not(None), read)
         self.connection.execute(marked.values(mark=None))
         since = update(pick).where(pick.c.node.in_(authors), pick.c.since.is_not(None))
         self.connection.execute(since.values(since=ONCE))
@@ -100,7 +107,14 @@ class Derived:
         authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)))
         author = outcome.c.node.in_(authors).label("author")
         columns = select(
-            outcome.c.n, outcome.c.node, outcome.c.at, outcome.c.posts, outcome.c.missing, pick.c.act, author
+            outcome.c.n,
+            outcome.c.node,
+            outcome.c.at,
+            outcome.c.posts,
+            outcome.c.missing,
+            outcome.c.value,
+            pick.c.act,
+            author,
         )
         joined = columns.join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
         wanted = joined.where(outcome.c.campaign == campaign, outcome.c.posts > 0).order_by(outcome.c.n)
@@ -109,20 +123,21 @@ class Derived:
     def _lost(self, campaign: int, row: Any) -> bool:
         read = self.read.get((campaign, row.n))
         known = read is not None and not read.unknown
-        return bool(read and read.lost) if known or row.act == "search" else bool(row.author)
+        return bool(read and read.lost) if known or row.act in FOUND else bool(row.author)
 
     def _renew(self, campaign: int, rows: Sequence[Any], hits: Hits) -> None:
         outcomes, of_links = [], {}
         for row in rows:
             read = self.read.get((campaign, row.n))
-            if (read is None or read.unknown) and row.act != "search":
+            if (read is None or read.unknown) and row.act not in FOUND:
                 read = self._by_author(row, hits.of(campaign), self.linked[campaign])
             assert read is not None
             if not read.lost:
                 continue
-            valued = row.missing is None and row.act != "search"
+            valued = row.missing is None and row.act not in FOUND
             count = read.hits if valued else 0
-            outcomes.append((worth(count), count, read.posts, campaign, row.n))
+            value = row.value if row.act in JUDGED else worth(count)
+            outcomes.append((value, count, read.posts, campaign, row.n))
             if valued:
                 of_links[row.n] = read
         self._outcome.run(outcomes)

@@ -256,6 +256,7 @@ def _unnamed(text: str, old: Answer, gone: Gone) -> str:
         found={node: key for node, key in old.found.items() if node not in gone.nodes},
         missing={node: why for node, why in old.missing.items() if node not in gone.nodes},
         follows=tuple(node for node in old.follows if node not in gone.nodes),
+        active={node: at for node, at in old.active.items() if node not in gone.nodes},
     )
     packed = answers.packed(new)
     return text if packed == text else packed

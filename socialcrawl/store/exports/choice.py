@@ -28,7 +28,7 @@ from sqlalchemy import (
     text,
 )
 
-from socialcrawl.errors import StoreError
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.store import address, answers
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.database import on_server
@@ -69,6 +69,16 @@ HITS = "insert into export_post select post, 0 from hit where campaign = :campai
 GONE = "delete from export_post where not exists (select 1 from post where post.id = export_post.id)"
 EVERY_POST = "insert into export_post select id, 0 from post where true on conflict do nothing"
 EVERYONE = "insert into export_account select node from account where forgotten_at is null"
+# Of a campaign that refreshes an old dataset: whoever was found alive, and nobody else.
+DEAD = """
+delete from export_account where node not in (
+  select l.node from liveness l join campaign c on c.name = l.campaign where c.id = :campaign and l.active = 1)
+"""
+SILENT = """
+delete from export_post where id in (select p.id from post p where p.author not in (select node from export_account))
+"""
+KIND = "select identity from campaign where id = :campaign"
+REFRESH = "refresh"
 PEOPLE = """
 insert into export_account select a.node from account a where a.forgotten_at is null and a.node in (
   select node from pick where campaign = :campaign
@@ -82,6 +92,8 @@ insert into export_account select a.node from account a where a.forgotten_at is 
 class Choice:
     """What is exported: (id, name) of campaigns, oldest first; `whole`: everything there is in the database.
 
+    `active`: of a campaign that refreshes an old dataset only whoever was found alive, and links between them.
+
     `reader` is a connection in a transaction that stands still. Its temporary tables `posts` (`asked`: 1 for those that
     a request brought, by the ledger, else 0), `accounts` and `places` (of each mention in its post, from 0, where the
     ledger knows it) hold what was chosen.
@@ -90,6 +102,7 @@ class Choice:
     reader: Connection
     campaigns: list[tuple[int, str]]
     whole: bool = False
+    active: bool = False
 
     @property
     def numbers(self) -> list[int]:
@@ -100,6 +113,14 @@ class Choice:
     def name(self) -> str | None:
         """The campaign's name; None for everything."""
         return None if self.whole else self.campaigns[0][1]
+
+    @property
+    def refreshes(self) -> bool:
+        """Whether it is one campaign that refreshes an old dataset: that is its network."""
+        if self.whole:
+            return False
+        (row,) = self.rows(KIND, campaign=self.numbers[0])
+        return bool(orjson.loads(row.identity).get("kind") == REFRESH)
 
     def by_text(self, column: Any) -> Any:
         """A column of text in the order of its code points, whatever the database's language."""
@@ -119,16 +140,27 @@ class Choice:
 
 
 @contextmanager
-def choosing(connection: Connection, name: str | None = None, *, whole: bool = False) -> Iterator[Choice]:
+def choosing(
+    connection: Connection, name: str | None = None, *, whole: bool = False, active: bool = False
+) -> Iterator[Choice]:
     """What belongs to the campaign `name`, or to the newest; or, `whole`, everything.
+
+    Args:
+        connection: the database.
+        name: of the campaign.
+        whole: whether everything is chosen.
+        active: whether only those are that the campaign has found alive.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.
+        SettingsError: it tests nobody for life.
     """
     engine = _engine(connection)
     try:
         with engine.connect() as reader, reader.begin():
-            choice = Choice(reader, _campaigns(connection, name, whole=whole), whole)
+            choice = Choice(reader, _campaigns(connection, name, whole=whole), whole, active)
+            if active and not choice.refreshes:
+                raise SettingsError(f"The campaign {choice.name!r} tests nobody for life: leave --only-active out.")
             _metadata.create_all(reader, checkfirst=False)
             _fill(choice)
             yield choice
@@ -180,6 +212,9 @@ def _fill(choice: Choice) -> None:
             run(text(statement), {"campaign": number})
         run(text(GONE))
         run(text(PEOPLE), {"campaign": number})
+        if choice.active:
+            run(text(DEAD), {"campaign": number})
+            run(text(SILENT))
     if choice.reader.dialect.name == "postgresql":  # its planner takes a new table for a small one
         for table in _metadata.sorted_tables:
             run(text(f"analyze {table.name}"))

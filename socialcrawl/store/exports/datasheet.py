@@ -7,18 +7,22 @@ preprocessing, uses, distribution, maintenance. Every number in it is read from 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.store.exports.steering import TRACK, chosen
+from socialcrawl.store.exports.steering import DRAWN, MATTERS, REFRESH, TRACK, told
 
 FORMAT = "socialcrawl export"  # by which a folder is known as an export of ours
-MATTER = "and posts that matter most to the topic"
+MATTER = "the accounts and posts that matter most to the topic"
+WORDS = ("keywords", "patterns")
 SHOWN = 50  # seeds that the page names; all are in the JSON
 
 COMPOSITION = """\
 An instance is a post as the platform showed it to an API token at `fetched_at`, if a request brought it; counts of
-likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is no random sample: a
-{chosen} and its choice depends
-on the seeds. Shares and averages over these posts say nothing about the platform as a whole. An account that was never
+likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`.{drawn}\
+ An account that was never
 asked is here only as far as others mention it or a search found it."""
+CHOSEN = """\
+ It is no random sample: a
+{chosen} and its choice depends
+on the seeds. Shares and averages over these posts say nothing about the platform as a whole."""
 COLLECTED = "focused crawl asks those accounts first that its estimator expects to say most about the topic,"
 TRACKED = """\
 crawl that tracks accounts prefers those that count most by the links that it has seen, and goes back to those that it
@@ -48,7 +52,7 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"# Datasheet: {names}", "")
     yield f"Made at {sheet['exported_at']} by socialcrawl {versions['socialcrawl']}, Python {versions['python']},"
     yield f"from a database with schema {versions['schema']}. The same in JSON: datasheet.json."
-    yield from ("", "## Composition", "", COMPOSITION.format(chosen=_sample(sheet["campaigns"])), "")
+    yield from ("", "## Composition", "", COMPOSITION.format(drawn=_drawn(sheet["campaigns"])), "")
     yield f"- {posts['posts']:,} posts of {posts['authors']:,} authors, written {_span(posts['first'], posts['last'])}"
     yield f"- collected {_span(posts['fetched_first'], posts['fetched_last'])}"
     yield from _unasked(posts)
@@ -63,12 +67,12 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
 
 
-def _sample(campaigns: Sequence[Mapping[str, Any]]) -> str:
-    """Why it is no random sample."""
-    kinds = {campaign.get("kind") == TRACK for campaign in campaigns}
-    if len(kinds) > 1:
-        return f"{COLLECTED}\na {TRACKED}"
-    return TRACKED if True in kinds else COLLECTED
+def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:
+    """How the accounts came to be the ones they are, of each kind of campaign."""
+    kinds = [campaign.get("kind") for campaign in campaigns] or [None]
+    focused = [said for kind, said in ((None, COLLECTED), (TRACK, TRACKED)) if kind in kinds]
+    chosen = [CHOSEN.format(chosen="\na ".join(focused))] if focused else [""]
+    return "\n".join([*chosen, *(said for kind, said in DRAWN.items() if kind in kinds)])
 
 
 def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
@@ -82,18 +86,14 @@ def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
-    settings, gaps, seeds = found["settings"], found["gaps"], found["seeds"]
-    topic, tracks = settings.get("topic", {}), found.get("kind") == TRACK
-    yield "Motivation: the accounts " + ("that count, and what they write" if tracks else MATTER)
-    yield from (
-        f"- {kind}: {', '.join(map(_code, topic.get(kind) or [])) or 'none'}" for kind in ("keywords", "patterns")
-    )
-    more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
-    yield f"- {len(seeds):,} seeds asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
-    if tracks:
-        yield "- kind: `track`, which finds accounts that count and goes back to them for what they wrote since"
-        yield from (f"- {said}" for said in chosen(settings.get(TRACK, {})))
-    for section in ("seeds", "crawl", *([TRACK] if tracks else []), "budget", "source"):
+    settings, gaps, kind = found["settings"], found["gaps"], found.get("kind")
+    yield f"Motivation: {MATTERS.get(kind or '', MATTER)}"
+    if kind != REFRESH:
+        yield from _begun(settings.get("topic", {}), found["seeds"])
+    if kind is not None:
+        yield from (f"- {said}" for said in told(kind, settings.get(kind, {}), found["platform"]))
+    seeding = [] if kind == REFRESH else ["seeds"]
+    for section in (*seeding, "crawl", *([kind] if kind else []), "budget", "source"):
         given = ", ".join(f"{name} = {_code(value)}" for name, value in settings.get(section, {}).items())
         yield f"- [{section}] {given or '(not told)'}"
     yield f"- seed of all random draws: {found['seed']}"
@@ -105,7 +105,7 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
     for row in found["requests"]:
         yield f"| {row['endpoint']} | {row['kind']} | {row['requests']:,} | {row['posts']:,} |"
     acts = ", ".join(f"{count:,} {act}" for act, count in found["picks"].items()) or "none"
-    yield from ("", f"Picks: {acts}", "", "Gaps:", "")
+    yield from ("", f"Picks: {acts}", *_alive(found), "", "Gaps:", "")
     yield f"- accounts that could not be read: {_counts(gaps['missing'])}"
     yield f"- requests whose answer was lost, counted as spent: {gaps['lost']:,}"
     yield f"- requests that failed otherwise: {_counts(gaps['failed'])}"
@@ -114,6 +114,21 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"- picks that have no outcome yet: {gaps['picks_without_outcome']:,}"
     for epoch in found["epochs"][1:]:
         yield f"- changed at {epoch['began_at']}, from pick {epoch['first']} on: {epoch['why']}"
+
+
+def _alive(found: Mapping[str, Any]) -> Iterator[str]:
+    """What became of an old dataset."""
+    if "liveness" in found:
+        brought = f"{found['picks'].get('import', 0):,} picks of act `import` brought the dataset"
+        yield from ("", f"Tested: {sum(found['liveness'].values()):,} accounts ({brought}),")
+        yield f"of which were last found {_counts(found['liveness'])}"
+
+
+def _begun(topic: Mapping[str, Any], seeds: Sequence[str]) -> Iterator[str]:
+    """What a campaign is about, and whom it began with."""
+    yield from (f"- {word}: {', '.join(map(_code, topic.get(word) or [])) or 'none'}" for word in WORDS)
+    more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
+    yield f"- {len(seeds):,} seeds asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
 
 
 def _tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:

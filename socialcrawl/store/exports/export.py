@@ -45,6 +45,7 @@ class Wanted:
         formats: some of FORMATS.
         key: the key of pseudonyms; None: people are named.
         force: whether an export that is there already is replaced.
+        active: whether only those are exported that the campaign has found alive.
     """
 
     campaign: str | None = None
@@ -52,6 +53,7 @@ class Wanted:
     formats: tuple[str, ...] = ("parquet",)
     key: bytes | None = None
     force: bool = False
+    active: bool = False
 
 
 def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> 
     pseudonyms = None if wanted.key is None else Pseudonyms(wanted.key)
     try:
         with (
-            choosing(connection, wanted.campaign, whole=wanted.whole) as choice,
+            choosing(connection, wanted.campaign, whole=wanted.whole, active=wanted.active) as choice,
             beside(folder, force=wanted.force) as to,
         ):
             hiding = None if pseudonyms is None else Hiding(choice, pseudonyms)
@@ -100,6 +102,9 @@ def _check(wanted: Wanted) -> None:
         )
     if wanted.whole and (drawn := [name for name in network.FORMS if name in wanted.formats]):
         raise SettingsError(f"The format {drawn[0]} is the network of one campaign: leave out --all, or the format.")
+    if wanted.active and (wanted.whole or "warc" in wanted.formats):
+        other = "--all" if wanted.whole else "the format warc"
+        raise SettingsError(f"--only-active is the dataset of one campaign, without the rest: leave it or {other} out.")
     if "parquet" in wanted.formats:
         pyarrow_version()
     if "warc" in wanted.formats:
@@ -120,7 +125,8 @@ def _write(
                 yield ids, (f"ids of {sheet.name}, one a line", listed)
     if drawn := {name: to / f"mentions.{name}" for name in network.FORMS if name in formats}:
         nodes, edges = network.write(choice, drawn, hiding.pseudonyms if hiding else None)
-        about = f"the mention network; rows: its {nodes:,} nodes and {edges:,} edges"
+        what = "mention network" if not choice.refreshes else "refreshed dataset" if choice.active else "old dataset"
+        about = f"the {what}; rows: its {nodes:,} nodes and {edges:,} edges"
         yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
     if "warc" in formats:
         yield ARCHIVE, ("the original answers", archive.write(choice, to / ARCHIVE))
@@ -160,6 +166,7 @@ def _sheet(choice: Choice, hiding: Hiding | None, now: float, *, ids: bool) -> d
         "format": FORMAT,
         "exported_at": iso(now),
         "campaign": choice.name,
+        **({"only_active": True} if choice.active else {}),
         "pseudonymised": hiding is not None,
         "versions": versions,
         **found,

@@ -10,7 +10,7 @@ from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.store.exports.cells import Person
 from socialcrawl.store.exports.choice import Choice
 from socialcrawl.store.exports.hiding import Hiding
-from socialcrawl.store.exports.steering import COLLECTS, TRACK
+from socialcrawl.store.exports.steering import COLLECTS, KINDS, REFRESH
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
 TOLD = {
@@ -20,6 +20,7 @@ TOLD = {
     "budget": None,
     "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
 }
+UNTOLD = {("sample", key) for key in ("tree", "labels", "patterns", "expressions")}  # files, and names of people
 ALWAYS = ("keywords", "patterns")  # told also where there are none
 PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock or a rehearsal
 NO_ID = "(no id known)"
@@ -42,12 +43,18 @@ SPAN = (
     "select min(sent_at) as began, max(coalesce(arrived_at, sent_at)) as ended from request where campaign = :campaign"
 )
 ACTS = "select act, count(*) as picks from pick where campaign = :campaign group by act order by act"
+# Whoever was tested for life and is gone was seen to be; only a test that failed leaves a gap.
 MISSING = """
 select reason, count(*) as accounts from (
-  select distinct node, case when missing like 'same-as:%' then 'same as another' else missing end as reason
-  from outcome o where campaign = :campaign and missing is not null and node >= 0 and not exists (
+  select distinct o.node, case when missing like 'same-as:%' then 'same as another' else missing end as reason
+  from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+  where o.campaign = :campaign and missing is not null and o.node >= 0 and (act <> 'probe' or missing = 'temporary')
+  and not exists (
     select 1 from outcome later where later.campaign = o.campaign and later.node = o.node and later.n > o.n)) m
 group by reason order by reason
+"""
+LIVING = """
+select status, count(*) as accounts from liveness where campaign = :name group by status order by accounts desc, status
 """
 # Timelines of which another page was offered that was not asked for.
 CUT = """
@@ -90,18 +97,20 @@ def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[s
 def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> dict[str, Any]:
     (about,) = choice.rows(CAMPAIGN, campaign=number)
     had = [orjson.loads(row.settings) for row in (about, *choice.rows(VERSIONS, campaign=number))]
+    kind = had[-1].get("kind")
     # One that asked the platform at any time was none.
     rehearsal = all(_elsewhere((settings.get("source") or {}).get("base_url")) for settings in had)
     requests = _rows(choice.rows(REQUESTS, campaign=number))
     mills = sum(row.pop("mills") for row in requests)
     return {
         "name": about.name,
-        **({"kind": TRACK} if had[-1].get("kind") == TRACK else {}),
+        **({"kind": kind} if kind in KINDS else {}),
         "platform": about.platform,
         "seed": about.seed,
         "created_at": about.created_at,
         "settings": _settings(had[-1], hiding),
-        "seeds": _seeds(choice, number, hiding, ids=ids),
+        # An old dataset is no list of seeds: all of it is in the tables.
+        "seeds": [] if kind == REFRESH else _seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
         **_row(choice.rows(SPAN, campaign=number)[0]),
         "requests": requests,
@@ -109,7 +118,13 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
         "epochs": _rows(choice.rows(EPOCHS, campaign=number)),
         "gaps": _gaps(choice, number, requests),
+        **({"liveness": _living(choice, about.name)} if kind == REFRESH else {}),
     }
+
+
+def _living(choice: Choice, name: str) -> dict[str, int]:
+    """How many of an old dataset were last found so."""
+    return {row.status: row.accounts for row in choice.rows(LIVING, name=name)}
 
 
 def _gaps(choice: Choice, number: int, requests: list[dict[str, Any]]) -> dict[str, Any]:
@@ -129,16 +144,20 @@ def _gaps(choice: Choice, number: int, requests: list[dict[str, Any]]) -> dict[s
 def _settings(given: dict[str, Any], hiding: Hiding | None) -> dict[str, Any]:
     """The settings that may be told."""
     told: dict[str, Any] = {}
-    tracks = given.get("kind") == TRACK
-    for section, names in {**TOLD, **({TRACK: None} if tracks else {})}.items():
+    kind = given.get("kind")
+    for section, names in {**TOLD, **({str(kind): None} if kind in KINDS else {})}.items():
         held = given.get(section)
         if isinstance(held, dict):
-            told[section] = {name: value for name, value in held.items() if names is None or name in names}
-    if tracks and "crawl" in told:
+            told[section] = {name: value for name, value in held.items() if _may_be_told(section, name, names)}
+    if kind in KINDS and "crawl" in told:
         told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in COLLECTS}
     if "topic" in told:
         told["topic"] = {name: _told(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS}
     return told
+
+
+def _may_be_told(section: str, name: str, names: Sequence[str] | None) -> bool:
+    return (names is None or name in names) and (section, name) not in UNTOLD
 
 
 def _told(value: Any, hiding: Hiding | None) -> Any:

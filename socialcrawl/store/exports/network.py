@@ -2,7 +2,8 @@
 
 Nodes are accounts, edges lead from authors to those whom they mention: `weight` is the number of posts that do, `alpha`
 the weight of the link in the campaign's graph (1 + ln of the occurrences in these posts, section 2.3), where the author
-was asked. Self-links are left out, as in the graph.
+was asked. Self-links are left out, as in the graph. Of a campaign that refreshes an old dataset the links are those of
+the dataset: `weight` and `alpha` are what it says.
 """
 
 import re
@@ -23,7 +24,7 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 NODES = """
 select a.node, a.platform_id, a.username, o.value, o.occurrences, o.missing, k.n as asked
 from account a join export_account e on e.node = a.node
-left join (select node, max(n) as n from pick where campaign = :campaign and act in ('seed', 'expand', 'import')
+left join (select node, max(n) as n from pick where campaign = :campaign and act in ({acts})
   group by node) k on k.node = a.node
 left join outcome o on o.campaign = :campaign and o.n = k.n
 order by a.node
@@ -40,6 +41,15 @@ left join (
   where l.campaign = :campaign and k.node >= 0 group by k.node, l.node) l
   on l.source = e.source and l.target = e.target
 order by e.source, e.target
+"""
+READ, TESTED = "'seed', 'expand', 'walk', 'import'", "'probe'"  # acts that say what is known of a node
+# The network of a campaign that refreshes an old dataset.
+OLD_EDGES = """
+select k.node as source, l.node as target, cast(null as integer) as posts, max(l.alpha) as alpha
+from link l join pick k on k.campaign = l.campaign and k.n = l.n
+join export_account a on a.node = k.node join export_account b on b.node = l.node
+where l.campaign = :campaign and k.act = 'import' and k.node <> l.node group by k.node, l.node
+order by k.node, l.node
 """
 ATTRIBUTES = (("asked", "boolean"), ("value", "double"), ("occurrences", "long"), ("missing", "string"))
 GEXF_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
@@ -65,17 +75,22 @@ class Vertex(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A link of the network: posts of `source` that mention `target`, and alpha."""
+    """A link of the network: posts of `source` that mention `target`, None for one of an old dataset, and alpha."""
 
     source: int
     target: int
-    posts: int
+    posts: int | None
     alpha: float | None
+
+    @property
+    def weight(self) -> int | float | None:
+        """The posts, or, of an old dataset, what it says."""
+        return self.alpha if self.posts is None else self.posts
 
 
 def vertices(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
     """The nodes, in the order of their numbers in the database."""
-    for row in _stream(choice, NODES):
+    for row in _stream(choice, NODES.format(acts=TESTED if choice.refreshes else READ)):
         who = Person(row.platform_id, row.username)
         key, label = row.node, who.shown
         missing = (row.missing or "").partition(":")[0] or None  # whose double it is says the table of picks
@@ -86,7 +101,7 @@ def vertices(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
 
 def edges(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
     """The links, by the numbers of their ends."""
-    for row in _stream(choice, EDGES):
+    for row in _stream(choice, OLD_EDGES if choice.refreshes else EDGES):
         ends = (row.source, row.target)
         if pseudonyms is not None:
             ends = (pseudonyms.node(row.source), pseudonyms.node(row.target))
@@ -127,9 +142,10 @@ class Gexf:
     def edge(self, edge: Edge) -> None:
         """Add a link."""
         alpha = "" if edge.alpha is None else f'<attvalue for="alpha" value="{edge.alpha!r}"/>'
+        posts = "" if edge.posts is None else f'<attvalue for="posts" value="{edge.posts}"/>'
         self._file.write(
-            f'<edge id="{self._edges}" source="{edge.source}" target="{edge.target}" weight="{edge.posts}">'
-            f'<attvalues><attvalue for="posts" value="{edge.posts}"/>{alpha}</attvalues></edge>\n'
+            f'<edge id="{self._edges}" source="{edge.source}" target="{edge.target}" weight="{edge.weight}">'
+            f"<attvalues>{posts}{alpha}</attvalues></edge>\n"
         )
         self._edges += 1
 
@@ -139,12 +155,14 @@ class Gexf:
 
 
 class GraphMl:
-    """A GraphML file."""
+    """A GraphML file; `weight` is the type of its weights."""
+
+    weight = "long"
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
         file.write(GRAPHML_HEAD)
-        weights = (("weight", "long"), ("alpha", "double"))
+        weights = (("weight", self.weight), ("alpha", "double"))
         for of, attributes in (("node", ATTRIBUTES), ("edge", weights)):
             file.writelines(
                 f'<key id="{name}" for="{of}" attr.name="{name}" attr.type="{kind}"/>\n' for name, kind in attributes
@@ -169,7 +187,7 @@ class GraphMl:
         alpha = "" if edge.alpha is None else f'<data key="alpha">{edge.alpha!r}</data>'
         self._file.write(
             f'<edge source="{edge.source}" target="{edge.target}">'
-            f'<data key="weight">{edge.posts}</data>{alpha}</edge>\n'
+            f'<data key="weight">{edge.weight}</data>{alpha}</edge>\n'
         )
 
     def end(self) -> None:
@@ -177,16 +195,25 @@ class GraphMl:
         self._file.write("</graph>\n</graphml>\n")
 
 
+class OldGraphMl(GraphMl):
+    """A GraphML file of an old dataset, which may weigh its links by any number."""
+
+    weight = "double"
+
+
 Form = Gexf | GraphMl
 FORMS: dict[str, Callable[[TextIO], Form]] = {"gexf": Gexf, "graphml": GraphMl}
 """The forms of the network, by the ending of their files."""
+OLD_FORMS: dict[str, Callable[[TextIO], Form]] = {**FORMS, "graphml": OldGraphMl}
+"""The same, of an old dataset."""
 
 
 def write(choice: Choice, files: dict[str, Path], pseudonyms: Pseudonyms | None) -> tuple[int, int]:
     """Write the network into these files, by form; the numbers of nodes and edges."""
     with ExitStack() as stack:
         opened = {form: stack.enter_context(path.open("w", encoding="utf-8")) for form, path in files.items()}
-        made: list[Form] = [FORMS[form](file) for form, file in opened.items()]
+        forms = OLD_FORMS if choice.refreshes else FORMS
+        made = [forms[form](file) for form, file in opened.items()]
         nodes = links = 0
         for vertex in vertices(choice, pseudonyms):
             nodes += 1

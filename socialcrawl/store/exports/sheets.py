@@ -4,12 +4,25 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Select, func, literal, select
+from sqlalchemy import Select, func, literal, select, table
+from sqlalchemy import column as field
 from sqlalchemy import null as nothing
 
 from socialcrawl.store.exports.cells import Column, Person
 from socialcrawl.store.exports.choice import Choice, accounts, page_of, places, posts
-from socialcrawl.store.tables import account, campaign, hit, link, mention, outcome, pick, post, request, standing
+from socialcrawl.store.tables import (
+    account,
+    campaign,
+    hit,
+    link,
+    mention,
+    outcome,
+    pick,
+    post,
+    request,
+    sampled,
+    standing,
+)
 
 LAST = 2**31 - 1  # a place behind all others
 Row = tuple[Any, ...]
@@ -29,6 +42,8 @@ STANDING = (
     "visits", "visited_at", "relevance", "occurrences", "indegree", "outlinks", "yield", "link_score", "importance",
     "history", "gone",
 )  # fmt: skip
+INWARD = "inward"  # the act whose links lead to the account that was asked about
+LIVENESS = ("active", "status", "last_active_at", "checked_at")
 TIMES = {"created_at", "metrics_at", "fetched_at", "profile_at", "first_seen_at", "sent_at", "arrived_at"}
 TEXTS = {"lang", "endpoint", "kind"}
 HOLDS = {
@@ -104,7 +119,8 @@ def _mentions(choice: Choice) -> Iterator[Row]:
         places, (places.c.post == mention.c.post) & (places.c.node == mention.c.node)
     )
     order = (*choice.by_id(mention.c.post), func.coalesce(places.c.position, LAST), mention.c.node)
-    for row in choice.stream(joined.where(account.c.forgotten_at.is_(None)).order_by(*order)):
+    left = _alive(choice, joined.where(account.c.forgotten_at.is_(None)), mention.c.node)
+    for row in choice.stream(left.order_by(*order)):
         person = Person(row.platform_id, row.username, row.name)
         yield row.post, row.node, person, person, row.kind, row.position
 
@@ -130,23 +146,49 @@ def _picks(choice: Choice) -> Iterator[Row]:
     query = _ours(choice, pick, *asked, *found, *who).outerjoin(
         outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     )
-    whole = query.outerjoin(account, account.c.node == pick.c.node).order_by(pick.c.campaign, pick.c.n)
-    for row in choice.stream(whole):
+    whole = query.outerjoin(account, account.c.node == pick.c.node)
+    for row in choice.stream(_alive(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
         person = Person(row.platform_id, row.username, row.name)
         yield (*row[:4], person, *row[4:12])
 
 
 def _links(choice: Choice) -> Iterator[Row]:
     source, target = account.alias("source"), account.alias("target")
-    columns = (link.c.n, link.c.position, pick.c.node, link.c.node, link.c.alpha)
+    columns = (link.c.n, link.c.position, pick.c.act, pick.c.node, link.c.node, link.c.alpha)
     both = (source.c.platform_id, source.c.username, target.c.platform_id, target.c.username)
     query = _ours(choice, link, *columns, *both)
     joined = query.join(pick, (pick.c.campaign == link.c.campaign) & (pick.c.n == link.c.n))
     named = joined.outerjoin(source, source.c.node == pick.c.node).outerjoin(target, target.c.node == link.c.node)
     # A search has links too: to the authors that it found.
-    for row in choice.stream(named.order_by(link.c.campaign, link.c.n, link.c.position)):
-        name, n, position, node, other, alpha, *who = row
-        yield name, n, position, node, Person(who[0], who[1]), other, Person(who[2], who[3]), alpha
+    for row in choice.stream(
+        _alive(choice, named, pick.c.node, link.c.node).order_by(link.c.campaign, link.c.n, link.c.position)
+    ):
+        name, n, position, act, node, other, alpha, *who = row
+        ends = (node, Person(who[0], who[1])), (other, Person(who[2], who[3]))
+        first, second = ends[::-1] if act == INWARD else ends  # who mentions somebody links to him
+        yield name, n, position, *first, *second, alpha
+
+
+def _alive(choice: Choice, query: Select[Any], *nodes: Any) -> Select[Any]:
+    """The rows of a query, but where only those found alive are exported those that are of nobody else."""
+    for node in nodes if choice.active else ():
+        query = query.where(node.in_(select(accounts.c.node)))
+    return query
+
+
+def _liveness(choice: Choice) -> Iterator[Row]:
+    view = table("liveness", *map(field, ("campaign", "node", "n", *LIVENESS)))
+    who = (account.c.platform_id, account.c.username, account.c.name)
+    tests = (
+        select(view, *who)
+        .join(account, account.c.node == view.c.node)
+        .join(campaign, campaign.c.name == view.c.campaign)
+    )
+    ours = _alive(choice, tests.where(campaign.c.id.in_(choice.numbers)), view.c.node)
+    for row in choice.stream(ours.order_by(campaign.c.id, view.c.n)):
+        person = Person(row.platform_id, row.username, row.name)
+        name, node, n, active, status, last, at = row[:7]
+        yield name, node, person, person, bool(active), status, last, at, n
 
 
 def _hits(choice: Choice) -> Iterator[Row]:
@@ -159,8 +201,16 @@ def _standings(choice: Choice) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = _ours(choice, standing, standing.c.node, *(standing.c[name] for name in STANDING), *who)
     whole = query.join(account, account.c.node == standing.c.node)
-    for row in choice.stream(whole.order_by(standing.c.campaign, standing.c.node)):
+    for row in choice.stream(_alive(choice, whole, standing.c.node).order_by(standing.c.campaign, standing.c.node)):
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2 : 2 + len(STANDING)])
+
+
+def _sampled(choice: Choice) -> Iterator[Row]:
+    who = (account.c.platform_id, account.c.username, account.c.name)
+    drawn = (sampled.c.visits, sampled.c.weight, sampled.c.degree)
+    whole = _ours(choice, sampled, sampled.c.node, *drawn, *who).join(account, account.c.node == sampled.c.node)
+    for row in choice.stream(_alive(choice, whole, sampled.c.node).order_by(sampled.c.campaign, sampled.c.node)):
+        yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2:5])
 
 
 def _requests(choice: Choice) -> Iterator[Row]:
@@ -251,6 +301,25 @@ SHEETS = (
             Column("history", "float"), Column("gone", holds="why"),
         ),
         _standings,
+    ),
+    Sheet(
+        "liveness",
+        "who of an old dataset was found alive: one row an account that was tested, as it was last",
+        (
+            Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
+            Column("platform_id", holds="user id"), Column("active", "bool"), Column("status", holds="why"),
+            Column("last_active_at", "time"), Column("checked_at", "time"), Column("n", "int"),
+        ),
+        _liveness,
+    ),
+    Sheet(
+        "sampled",
+        "accounts that a sample has drawn on topic; weight: theirs in means and shares, 1 of all together",
+        (
+            Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
+            Column("visits", "int"), Column("weight", "float"), Column("degree", "int"),
+        ),
+        _sampled,
     ),
     Sheet(
         "requests",

@@ -1,14 +1,35 @@
-"""How a campaign that tracks accounts chose whom to ask, in the words of its datasheet."""
+"""How campaigns of other kinds than collect chose whom to ask, in the words of their datasheets."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-TRACK = "track"
+TRACK, REFRESH, SAMPLE = KINDS = ("track", "refresh", "sample")
 ALL, NEVER = "all", "never"  # a window or a memory without end; what is not done again
 COLLECTS = (
     "estimator", "switch_after", "start", "strategy", "q", "zeta", "nr_d", "features", "regressor", "shadows",
 )  # fmt: skip
-"""Keys of [crawl] that say nothing about a campaign that tracks accounts."""
+"""Keys of [crawl] that say nothing about campaigns of these kinds."""
+MATTERS = {
+    TRACK: "the accounts that count, and what they write",
+    REFRESH: "the accounts of an old dataset that are still alive",
+    SAMPLE: "what the accounts that speak of the topic are like, all of them together",
+}
+DOES = {
+    TRACK: "which finds accounts that count and goes back to them for what they wrote since",
+    REFRESH: "which tests the accounts of an old dataset for life, those first that are expected to be alive",
+    SAMPLE: "which walks along links at random to draw accounts that speak of the topic",
+}
+DRAWN = {
+    REFRESH: """\
+Accounts that were imported are those of an old dataset: what that was drawn from, and how, only its makers know. Those
+that were not tested yet say nothing about its state today, and those that were are no random sample of it, but for
+the ones that were drawn to learn from.""",
+    SAMPLE: """\
+Accounts that walks visited are a random sample of those that speak of the topic and can be reached from the seeds, as
+far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
+chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""",
+}
+"""What is said of kinds of campaigns: what matters to them, what they do, how their accounts were chosen."""
 
 TARGETS = {
     "indegree": "links to an account that were seen; they never expire",
@@ -32,6 +53,25 @@ RECRAWLS = {
 }
 PARALLEL = {"once": "once, however often it was seen", "visits": "once for each visit that brought it"}
 
+RANKS = {
+    "random": "by lot",
+    "indegree": "whom most accounts of the dataset link to first",
+    "pagerank": "by PageRank in the dataset",
+    "pa": "by PageRank that starts from those of them that were found alive",
+    "pa+-": "by PageRank that starts from those found alive, over that which starts from those found dead",
+    "asf": "by the share of their site's accounts that were found alive",
+    "bfs": "those first to whom the accounts found alive link, in the order in which these were found",
+    "ai": "by how many accounts that were found alive link to them",
+    "dpr": "by PageRank that starts from the best of those found alive, computed anew with the answers",
+}
+FOCUSES = {
+    "none": "anywhere, and those off topic are left out afterwards",
+    "hard": "to accounts on topic only, and stays where it is when it draws another",
+    "neighbourhood": "to accounts on topic and to those from which short walks of {k} links meet one",
+    "trial": "to anybody, and back when {k} accounts in a row were off topic",
+    "ancestor": "to accounts on topic and to those on a wider topic, which are left out afterwards",
+}
+
 
 def chosen(track: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on who was asked, from the settings under [track]; nothing is said of those that are not there."""
@@ -53,6 +93,73 @@ def chosen(track: Mapping[str, Any]) -> Iterator[str]:
     if again := track.get("again"):
         yield "accounts that were lost are " + ("not tried again" if again == NEVER else f"tried again after {again}")
     yield from _cash(track)
+
+
+def told(kind: str, section: Mapping[str, Any], platform: str = "x") -> Iterator[str]:
+    """Sentences on how a campaign of another kind than collect chose, from the settings of its section."""
+    yield f"kind: `{kind}`, {DOES[kind]}"
+    if kind == TRACK:
+        yield from chosen(section)
+    if kind == REFRESH:
+        yield from _tested(section, platform)
+    if kind == SAMPLE:
+        yield from _walked(section)
+
+
+def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
+    """The rank and the training set of a refresh, where they are left to us; see `RefreshSection.steering`."""
+    web = platform == "web"
+    counted = refresh.get("fraction") is not None and not refresh.get("check")
+    usual = "pa+-" if web else "pa", "random" if web or counted else "pagerank"
+    given = refresh["rank"], refresh["training"]
+    return tuple(own if told == "auto" else told for told, own in zip(given, usual, strict=True))  # type: ignore[return-value]
+
+
+def _tested(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
+    if active := refresh.get("active"):
+        rule = _alive(active, platform)
+        more = "; whoever is closed to strangers counts as alive" if refresh.get("protected") else ""
+        yield f"alive is {rule}{more}"
+    if check := refresh.get("check"):
+        yield f"asked first: {check:,} accounts by lot, to estimate how many are alive"
+    if {"rank", "training", "z"} <= refresh.keys():
+        rank, training = steered(refresh, platform)
+        yield f"asked then, to learn from: {refresh['z']:,} accounts in the order {training}, {RANKS[training]}"
+        yield f"asked after those: all others in the order {rank}, {RANKS[rank]}"
+    if fraction := refresh.get("fraction"):
+        yield f"it ends when {fraction:.0%} of those alive, as estimated, are found"
+
+
+def _alive(active: str, platform: str) -> str:
+    """Whoever is alive by a rule; see `RefreshSection.rule` for what is left to us."""
+    web = platform == "web"
+    if active == "exists" or (active == "auto" and web):
+        return "whoever exists"
+    span = "180d" if active == "auto" else active
+    if web:
+        return f"whoever changed within {span} before the test, or does not tell when"
+    return f"whoever posted within {span} before the test"
+
+
+def _walked(sample: Mapping[str, Any]) -> Iterator[str]:
+    if "focus" in sample:
+        yield f"asked: whoever a walk draws next, by lot among the neighbours of where it is; it goes {_goes(sample)}"
+    if sample.get("inward"):
+        yield "neighbours are also who mentions an account, as far as the platform's search tells: the first 100"
+    if "walkers" in sample:
+        dropped = f"its first {sample.get('burn_in', 0):,} visits on topic, as these tell where it began"
+        yield f"{sample['walkers']:,} walks, of which each drops {dropped}"
+    if "weights" in sample:
+        weighed = "one over its neighbours" if sample["weights"] == "degree" else "the time that a walk stays, as drawn"
+        yield f"each visit weighs {weighed}, so that all accounts count alike"
+    if sample.get("tree") or sample.get("labels") or sample.get("patterns") or sample.get("expressions"):
+        yield "who is on topic is told by names, labels or a decision tree as well: ask whoever made the sample"
+    elif "least" in sample:
+        yield f"on topic is an account with {sample['least'] or 1:,} occurrences of the topic in what was read of it"
+
+
+def _goes(sample: Mapping[str, Any]) -> str:
+    return FOCUSES[sample["focus"]].format(k=sample.get("k") or (3 if sample["focus"] == "trial" else 1))
 
 
 def _cash(track: Mapping[str, Any]) -> Iterator[str]:

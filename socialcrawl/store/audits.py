@@ -1,0 +1,160 @@
+"""What a campaign holds, in SQL, for those who audit it: whom it has read, to whom they link, whom its searches found.
+
+They read; they change nothing. Nodes are those of the database; other names of an account are settled by `aliases`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select, text
+
+from socialcrawl.model import Who
+from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.linked import driven
+from socialcrawl.store.tables import account, link, outcome, pick, post
+
+Ints = NDArray[np.int64]
+Key = TypeVar("Key", int, str)
+
+READ = ("seed", "expand", "recrawl", "import", "walk")  # acts that read an account
+SAME = "same-as:"
+SOME = 10_000  # accounts that are looked up together
+HELD = """
+select o.n, o.node, o.at, o.occurrences, o.posts from outcome o
+join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and o.missing is null and o.node >= 0
+  and p.act in ('seed', 'expand', 'recrawl', 'import', 'walk') order by o.n
+"""
+ALIASES = "select node, missing from outcome where campaign = :campaign and missing like 'same-as:%' order by n"
+
+
+class Reading(NamedTuple):
+    """One reading of an account by a campaign: pick.n, whom, when (ISO 8601), and what its posts said."""
+
+    n: int
+    node: int
+    at: str
+    occurrences: int
+    posts: int
+
+
+def readings(connection: Connection, campaign: int) -> list[Reading]:
+    """All accounts that a campaign could read, in order; those that it went back to once more each time."""
+    with connection.begin():
+        return [Reading(*row) for row in connection.execute(text(HELD), {"campaign": campaign})]
+
+
+def aliases(connection: Connection, campaign: int) -> dict[int, int]:
+    """Numbers that turned out to be other accounts, and which."""
+    with connection.begin():
+        rows = connection.execute(text(ALIASES), {"campaign": campaign}).all()
+    return {int(node): int(why.removeprefix(SAME)) for node, why in rows}
+
+
+def links(connection: Connection, campaign: int, acts: Sequence[str] = READ) -> tuple[Ints, Ints]:
+    """(whose, to whom), int64 each: the links that a campaign found by some acts, as often as it found them.
+
+    Of a search, `whose` is negative.
+    """
+    both = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
+    told = select(pick.c.node, link.c.node).join_from(link, pick, both)
+    found = _table(connection, told.where(link.c.campaign == campaign, pick.c.act.in_(acts)), 2)
+    return found[:, 0], found[:, 1]
+
+
+def searches(connection: Connection, campaign: int) -> int:
+    """How many searches of a campaign were answered."""
+    both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
+    told = select(func.count()).select_from(outcome).join(pick, both)
+    with connection.begin():
+        mine = told.where(pick.c.campaign == campaign, pick.c.act == "search", outcome.c.missing.is_(None))
+        return int(connection.execute(mine).scalar_one())
+
+
+def whos(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
+    """How the platform calls some accounts; the forgotten are not among them."""
+    columns = select(account.c.node, account.c.platform_id, account.c.username)
+    with connection.begin():
+        lookup = Lookup(connection, columns.where(among(connection, account.c.node), account.c.forgotten_at.is_(None)))
+        rows = chain.from_iterable(lookup.rows(piece) for piece in _pieces(nodes))
+        return {int(row[0]): Who(row[1], row[2]) for row in rows}
+
+
+def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[int | None]:
+    """The node of each account in this database, found by its id, else by its name; None: it is not there."""
+    columns = select(account.c.node, account.c.platform_id, account.c.handle, account.c.profile_at)
+    ours = account.c.platform == literal_column(f"'{platform}'")  # a Lookup has no other parameter
+    plain = columns.where(ours, account.c.forgotten_at.is_(None))
+    by_id: dict[str | None, int] = {}
+    by_name: dict[str, tuple[bool, str, int]] = {}
+    with connection.begin():
+        ids = Lookup(connection, plain.where(among(connection, account.c.platform_id)))
+        names = Lookup(connection, plain.where(among(connection, account.c.handle)))
+        for piece in _pieces(who.id for who in whos if who.id):
+            by_id |= {row[1]: int(row[0]) for row in ids.rows(piece)}
+        for piece in _pieces(who.username.lower() for who in whos if who.username):
+            for node, key, handle, seen in names.rows(piece):  # as `Nodes` has it: with an id, seen with it last, first
+                rank = (key is not None, seen or "", -int(node))
+                by_name[handle] = max(by_name.get(handle, rank), rank)
+    named = {name: -rank[2] for name, rank in by_name.items()}
+    return [by_id.get(who.id, named.get((who.username or "").lower())) for who in whos]
+
+
+def read_by_any(connection: Connection, nodes: Iterable[int]) -> set[int]:
+    """Which of some accounts any campaign of the database has read; of others it may have stray posts."""
+    both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
+    told = select(outcome.c.node).join_from(outcome, pick, both).where(among(connection, outcome.c.node))
+    with connection.begin():
+        lookup = Lookup(connection, told.where(outcome.c.missing.is_(None), _reads()).distinct())
+        return {int(row[0]) for piece in _pieces(nodes) for row in lookup.rows(piece)}
+
+
+class Said(NamedTuple):
+    """A post: its author's node, its text, its language and when it was written, as far as that is told."""
+
+    author: int
+    text: str
+    lang: str | None
+    created_at: str | None
+
+
+def said(connection: Connection, nodes: Iterable[int]) -> Iterator[Said]:
+    """The posts of some accounts that the database has, of any campaign."""
+    columns = select(post.c.author, post.c.text, post.c.lang, post.c.created_at)
+    with connection.begin():
+        lookup = Lookup(connection, columns.where(among(connection, post.c.author)))
+        for piece in _pieces(nodes, 500):
+            yield from (Said(*row) for row in lookup.rows(piece))
+
+
+def languages(connection: Connection, nodes: Iterable[int]) -> Mapping[int, Mapping[str, int]]:
+    """How many posts of some accounts are in which language, as far as the platform tells."""
+    counted = select(post.c.author, post.c.lang, func.count()).where(
+        among(connection, post.c.author), post.c.lang.is_not(None)
+    )
+    found: dict[int, dict[str, int]] = {}
+    with connection.begin():
+        lookup = Lookup(connection, counted.group_by(post.c.author, post.c.lang))
+        for piece in _pieces(nodes):
+            for author, lang, count in lookup.rows(piece):
+                found.setdefault(int(author), {})[lang] = int(count)
+    return found
+
+
+def _reads() -> ColumnElement[bool]:
+    """The condition that a pick reads an account; without parameters, as a Lookup has none but its keys."""
+    return pick.c.act.in_([literal_column(f"'{act}'") for act in READ])
+
+
+def _pieces(keys: Iterable[Key], size: int = SOME) -> Iterator[list[Key]]:
+    """Keys, each once, some at a time."""
+    whole = list(dict.fromkeys(keys))
+    return (whole[begin : begin + size] for begin in range(0, len(whole), size))
+
+
+def _table(connection: Connection, query: Select[tuple[int, ...]], width: int) -> Ints:
+    with connection.begin(), driven(connection, query) as cursor:
+        return np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, width)

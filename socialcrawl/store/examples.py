@@ -1,0 +1,91 @@
+"""Posts to learn a topic from: those that the platform's search found, and those that were read and do not speak of it.
+
+They read; they change nothing. What was forgotten is in no table, and so in no example.
+"""
+
+from collections.abc import Iterator
+
+import orjson
+from sqlalchemy import Connection, text
+
+from socialcrawl.errors import StoreError
+from socialcrawl.store.summary import campaigns
+
+# An answer that the database had is the platform's own to the same question: the newest there was by then.
+SEARCHED = """
+select o.post_ids from request r join pick p on p.campaign = r.campaign and p.n = r.n
+join request o on o.id = case when r.kind = 'held' then (
+    select max(e.id) from request e where e.digest = r.digest and e.id < r.id and e.post_ids is not null and r.posts > 0
+) else r.id end
+where r.campaign = :campaign and p.act = 'search' and o.post_ids is not null order by r.id
+"""
+POSTS = "select id, text from post where id in (select value from json_each(:ids))"
+ON_SERVER = "select id, text from post where id in (select jsonb_array_elements_text(cast(:ids as jsonb)))"
+QUIET = """
+from post s where s.author in (select node from outcome where campaign = :campaign)
+and not exists (select 1 from hit h where h.campaign = :campaign and h.post = s.id)
+"""
+COUNT = f"select count(*) {QUIET}"
+READ = f"select s.id, s.text {QUIET} order by s.id"
+
+
+def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
+    """(id, name) of the campaign `name`, or of the newest.
+
+    Raises:
+        StoreError: there is no such campaign; the message names those there are.
+    """
+    known = campaigns(connection)
+    meant = [pair for pair in known if name is None or pair[1] == name]
+    if not meant:
+        names = ", ".join(pair[1] for pair in known) or "none yet"
+        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
+    return meant[-1]
+
+
+def found(connection: Connection, campaign: int, most: int) -> list[str]:
+    """The texts of the posts that the platform's search found for a campaign, as it ranked them.
+
+    Where the campaign was given what an earlier one of the database had been answered, these are its posts too.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        most: how many at most.
+    """
+    with connection.begin():
+        ids = _found(connection, campaign)[:most]
+        sql = POSTS if connection.dialect.name == "sqlite" else ON_SERVER
+        rows = connection.execute(text(sql), {"ids": orjson.dumps(ids).decode()})
+        texts = {str(row[0]): str(row[1]) for row in rows}
+    return [texts[one] for one in ids if one in texts]
+
+
+def quiet(connection: Connection, campaign: int, most: int) -> list[str]:
+    """The texts of posts that a campaign read, that do not speak of its topic, and that no search found, by their ids.
+
+    Of more than are wanted, every so-manieth is taken.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        most: how many at most.
+    """
+    with connection.begin():
+        searched = set(_found(connection, campaign))
+        count = connection.execute(text(COUNT), {"campaign": campaign}).scalar_one()
+        rows = connection.execution_options(yield_per=1000).execute(text(READ), {"campaign": campaign})
+        return list(_spread(((str(row[0]), str(row[1])) for row in rows), searched, most, int(count)))
+
+
+def _spread(rows: Iterator[tuple[str, str]], without: set[str], most: int, count: int) -> Iterator[str]:
+    """`most` of `count` rows, evenly spread."""
+    for i, (key, text_) in enumerate(rows):
+        if (i + 1) * most // max(count, most) > i * most // max(count, most) and key not in without:
+            yield text_
+
+
+def _found(connection: Connection, campaign: int) -> list[str]:
+    """The ids of the posts that searches of a campaign found, each once, in their order."""
+    pages = connection.execute(text(SEARCHED), {"campaign": campaign}).scalars()
+    return list(dict.fromkeys(str(one) for page in pages for one in orjson.loads(page)))

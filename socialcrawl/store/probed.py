@@ -1,0 +1,55 @@
+"""What the tests of an old dataset brought, read back: one after the other, and account by account."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select, text
+
+from socialcrawl.model import Node, Who
+from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.tables import account
+
+# Tests that said nothing, as they are asked once more or are another account's, are none.
+FOUND = """
+select o.value from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where p.campaign = :campaign and p.act = 'probe' and coalesce(o.missing, '') <> 'temporary'
+  and substr(coalesce(o.missing, ''), 1, 8) <> 'same-as:' order by o.n
+"""
+STATUSES = """
+select l.status, count(*) from liveness l join campaign c on c.name = l.campaign where c.id = :campaign
+group by 1 order by 2 desc, 1
+"""
+SOME = 10_000  # accounts that are looked up together
+
+
+class Status(NamedTuple):
+    """How many accounts were last found so: active, silent, or why they are not there."""
+
+    name: str
+    accounts: int
+
+
+def found(connection: Connection, campaign: int) -> NDArray[np.bool_]:
+    """Whether each test of a campaign met somebody alive, in the order of the tests, bool[tests]."""
+    with connection.begin():
+        values = connection.execute(text(FOUND), {"campaign": campaign}).scalars()
+        return np.fromiter((value > 0 for value in values), np.bool_)
+
+
+def statuses(connection: Connection, campaign: int) -> list[Status]:
+    """What became of the accounts that were tested, most first."""
+    with connection.begin():
+        return [Status(*row) for row in connection.execute(text(STATUSES), {"campaign": campaign})]
+
+
+def whos(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
+    """How the platform calls some accounts, in their order."""
+    columns = account.c.node, account.c.platform_id, account.c.username
+    known: dict[int, Who] = {}
+    with connection.begin():
+        lookup = Lookup(connection, select(*columns).where(among(connection, account.c.node)))
+        for begin in range(0, len(nodes), SOME):
+            known |= {row[0]: Who(row[1], row[2]) for row in lookup.rows(nodes[begin : begin + SOME])}
+    return [known.get(node, Who(None, None)) for node in nodes]
