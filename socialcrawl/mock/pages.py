@@ -26,14 +26,22 @@ class Answer:
 
 
 def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem], ask: Ask, *, single: bool) -> Answer:
-    """The answer to a lookup: the accounts found (one object if `single`, else a list) and the errors."""
+    """The answer to a lookup: the accounts found (one object if `single`, else a list) and the errors.
+
+    Their latest posts come beside them where these are expanded.
+    """
     found = [renderer.user(account, ask) for account in accounts]
     parts = []
     if found:
         parts.append(b'"data":' + (found[0] if single else _array(found)))
+    posts = [renderer.recent(account) for account in accounts] if "recent" in ask.expansions else []
+    shown = [post for post in posts if post is not None]
+    if shown:
+        name = ask.words.includes.encode()
+        parts.append(b'"includes":{"' + name + b'":' + _array([renderer.post(post, ask) for post in shown]) + b"}")
     if problems:
         parts.append(b'"errors":' + orjson.dumps(problems))
-    return Answer(_object(parts), users=accounts)
+    return Answer(_object(parts), posts=shown, users=accounts)
 
 
 def list_answer(renderer: Renderer, accounts: list[int], ask: Ask, token: str | None) -> Answer:

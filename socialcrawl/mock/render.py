@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.entities import Written, written
 from socialcrawl.mock.moment import Moment
-from socialcrawl.mock.names import PROTECTED
+from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.mock.vocabulary import Ask, Vocabulary
 from socialcrawl.mock.world import World
 from socialcrawl.mock.writing import Writer
@@ -53,7 +53,12 @@ class Renderer:
     def user(self, account: int, ask: Ask) -> bytes:
         """The JSON of a user."""
         key = (account, ask.vocabulary, ask.user_fields, self.changes.version, self.moment.there)
-        return _held(self._users, key, lambda: orjson.dumps(_user(self.world, self.changes, account, ask)))
+        return _held(self._users, key, lambda: orjson.dumps(self._user(account, ask)))
+
+    def recent(self, account: int) -> int | None:
+        """The position of the latest post of an account; None where it has none, or does not show it."""
+        own = self.moment.existing(self.world.timelines.of(account))
+        return int(own[-1]) if len(own) and self.changes.fate(account) == HERE else None
 
     def _post(self, post: int, ask: Ask) -> dict[str, Any]:
         words, wanted = ask.words, ask.fields
@@ -79,6 +84,12 @@ class Renderer:
             found["in_reply_to_user_id"] = str(world.accounts.ids[replied])
         if "references" in wanted and (references := world.references.of(post)):
             found[words.references] = [{"type": kind, "id": str(number)} for kind, number, _ in references]
+        return found
+
+    def _user(self, account: int, ask: Ask) -> dict[str, Any]:
+        found = _user(self.world, self.changes, account, ask)
+        if ask.words.recent in ask.user_fields and (recent := self.recent(account)) is not None:
+            found[ask.words.recent] = str(self.world.ids[recent])
         return found
 
 

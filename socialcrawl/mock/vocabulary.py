@@ -30,6 +30,7 @@ class Vocabulary:
     includes: str
     reposts: str
     referenced: str
+    recent: str
     problems: str
 
 
@@ -52,6 +53,7 @@ TWEET = Vocabulary(
         "referenced_tweets.id": "references",
         "referenced_tweets.id.author_id": "references.author_id",
         "entities.note.mentions.username": "note.mentions",
+        "most_recent_tweet_id": "recent",
     },
     history="edit_history_tweet_ids",
     references="referenced_tweets",
@@ -59,18 +61,20 @@ TWEET = Vocabulary(
     includes="tweets",
     reposts="retweet_count",
     referenced="referenced_tweets.id",
+    recent="most_recent_tweet_id",
     problems="https://api.twitter.com/2/problems/",
 )
 POST = Vocabulary(
     name="post",
     fields={**_BOTH_FIELDS, "note_post": "note"},
-    expansions={**_BOTH_EXPANSIONS, "referenced_posts": "references"},
+    expansions={**_BOTH_EXPANSIONS, "referenced_posts": "references", "most_recent_post_id": "recent"},
     history="edit_history_post_ids",
     references="referenced_posts",
     note="note_post",
     includes="posts",
     reposts="repost_count",
     referenced="referenced_posts",
+    recent="most_recent_post_id",
     problems="https://api.x.com/2/problems/",
 )
 
@@ -81,6 +85,8 @@ _OF_POSTS_ONLY = frozenset(
         *("most_recent_post_id", "pinned_post_id", "subscribes_to_you", "post_count"),
     }
 )
+# What a user's latest post is: a field that may be asked for until 2.166; since then the expansion alone brings it.
+_FIELDS_OF_USERS = {"tweet": USER_FIELDS | {TWEET.recent}, "post": USER_FIELDS}
 # An expansion brings the field that it expands.
 _BROUGHT = {
     "author_id": "author_id",
@@ -128,11 +134,12 @@ def _ask(posts: str | None, tweets: str | None, expansions: str, users: str, cou
     words = POST if posts is not None or (tweets is None and telling) else TWEET
     wanted = {words.fields[name] for name in _split((posts if words is POST else tweets) or "") if name in words.fields}
     expanded = {words.expansions[name] for name in _split(expansions) if name in words.expansions}
+    brought = frozenset({words.recent} if "recent" in expanded else ())
     return Ask(
         vocabulary=words.name,
-        fields=frozenset(wanted | {_BROUGHT[name] for name in expanded}),
+        fields=frozenset(wanted | {_BROUGHT[name] for name in expanded if name in _BROUGHT}),
         expansions=frozenset(expanded),
-        user_fields=frozenset(_split(users)) & USER_FIELDS,
+        user_fields=frozenset(_split(users)) & _FIELDS_OF_USERS[words.name] | brought,
     )
 
 

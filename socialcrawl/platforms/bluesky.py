@@ -26,9 +26,21 @@ class Bluesky:
 
     name = "bluesky"
     title = "Bluesky"
-    roles = Roles(search=SEARCH, by_name=PROFILES, by_id=PROFILES, timeline=FEED, following=FOLLOWS, together=LOOK_UP)
+    roles = Roles(
+        search=SEARCH,
+        by_name=PROFILES,
+        by_id=PROFILES,
+        timeline=FEED,
+        following=FOLLOWS,
+        together=LOOK_UP,
+        probe=PROFILES,
+        probed=LOOK_UP,
+        last=FEED,
+        inward=SEARCH,
+    )
     searches = True
     look_up = True
+    inward = True
     advice = "use other keywords, or name seeds (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:
@@ -76,6 +88,7 @@ class Bluesky:
             follow=terms.links.follows,
             begin=terms.topic.begin,
             end=terms.topic.end,
+            activity=terms.activity,
         )
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":

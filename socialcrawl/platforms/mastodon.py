@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ONLY = "main"
 USUAL = "https://mastodon.social"
 PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
+ALL = ["*"]  # the instances that are asked about the accounts of an old dataset: their own
 
 
 class Mastodon:
@@ -29,9 +30,12 @@ class Mastodon:
 
     name = "mastodon"
     title = "Mastodon"
-    roles = Roles(search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1)
+    roles = Roles(
+        search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1, probe=LOOK_UP
+    )
     searches = True
     look_up = False
+    inward = False
     advice = (
         "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
         "token of your instance (token_env), which opens full search"
@@ -95,13 +99,15 @@ class Mastodon:
             home(terms.settings),
             pages,
             terms.settings.seeds.search_pages,
-            instances=source.hosts,
+            instances=source.hosts or (ALL if terms.activity else []),
             follows=pages if terms.links.follows else 0,
             follow=terms.links.follows,
             signed_in=bool(source.variable),
             opt_outs=source.opt_outs,
             begin=terms.topic.begin,
             end=terms.topic.end,
+            activity=terms.activity,
+            redirects=terms.settings.refresh.redirects,
         )
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.shape import Roles
+from socialcrawl.liveness import Activity
 from socialcrawl.model import Credential, Grant, Reply, Request
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Links, Topic
@@ -34,6 +35,12 @@ class Terms:
     policy: Policy
     base: str
     names: Sequence[str] = ()
+
+    @property
+    def activity(self) -> Activity | None:
+        """By which rule a probed account is alive; None where the campaign probes nobody."""
+        settings = self.settings
+        return settings.refresh.activity(settings.source.platform) if settings.kind == "refresh" else None
 
     @property
     def links(self) -> Links:
@@ -68,6 +75,8 @@ class Platform(Protocol):
     searches: bool
     look_up: bool
     """Whether named accounts are looked up before they are asked."""
+    inward: bool
+    """Whether it can be asked who mentions an account."""
     advice: str
     """What a person can do where the searches find nobody."""
 
@@ -103,5 +112,5 @@ class Platform(Protocol):
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> Wired:
         """The door to the platform."""
 
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """The smallest request that tells whether everything works."""
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
+        """The smallest request that tells whether everything works; None where the settings name nobody to ask."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from socialcrawl.sources.web.wire import WebWire
 
 AGENT = "socialcrawl"  # the name by which robots.txt may speak of us
+ALL = ("*",)  # the hosts that are asked: an old dataset names the pages
 
 
 class Web:
@@ -27,9 +28,10 @@ class Web:
 
     name = "web"
     title = "the web"
-    roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1)
+    roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
     searches = False
     look_up = False
+    inward = False
     advice = "name pages (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:
@@ -84,7 +86,16 @@ class Web:
     def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
         """See `Platform.source`."""
         source = terms.settings.source
-        return WebSource(terms.policy, AGENT, hosts=source.hosts or hosts(terms.names), opt_outs=source.opt_outs)
+        refresh = terms.settings.refresh
+        return WebSource(
+            terms.policy,
+            AGENT,
+            hosts=source.hosts or (ALL if terms.activity else hosts(terms.names)),
+            opt_outs=source.opt_outs,
+            activity=terms.activity,
+            redirects=refresh.redirects,
+            soft=refresh.soft,
+        )
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "WebWire":
         """See `Platform.wire`."""
@@ -101,6 +112,8 @@ class Web:
             whole=source.keep_answers,
         )
 
-    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
         """See `Platform.probe`: the robots.txt of the first page's host."""
+        if not names:
+            return None
         return Request((-1, 0), f"{server(names[0])}{ROBOTS}", {"url": rules(names[0])})

@@ -12,8 +12,8 @@ from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.meters import probe_request
-from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, SEARCH, TIMELINE, XSource, span
-from socialcrawl.sources.x.vocabulary import vocabulary
+from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, MENTIONS, SEARCH, TIMELINE, XSource, span
+from socialcrawl.sources.x.vocabulary import USER_FIELDS, vocabulary
 
 if TYPE_CHECKING:
     from socialcrawl.sources.x.wire import XWire
@@ -27,9 +27,21 @@ class X:
 
     name = "x"
     title = "X"
-    roles = Roles(search=SEARCH, by_name=BY_NAME, by_id=BY_ID, timeline=TIMELINE, following=FOLLOWING, together=LOOK_UP)
+    roles = Roles(
+        search=SEARCH,
+        by_name=BY_NAME,
+        by_id=BY_ID,
+        timeline=TIMELINE,
+        following=FOLLOWING,
+        together=LOOK_UP,
+        probe=BY_ID,
+        probe_named=BY_NAME,
+        probed=LOOK_UP,
+        inward=MENTIONS,
+    )
     searches = True
     look_up = True
+    inward = True
     advice = "use other keywords, or name seeds (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:
@@ -76,7 +88,16 @@ class X:
         pages = settings.source.pages_per_user, settings.seeds.search_pages
         bounds = span(terms.topic.begin, terms.topic.end, now)
         follows = settings.source.pages_per_user if terms.links.follows else 0
-        return XSource(terms.policy, words, queries, *pages, span=bounds, follows=follows, follow=terms.links.follows)
+        return XSource(
+            terms.policy,
+            words,
+            queries,
+            *pages,
+            span=bounds,
+            follows=follows,
+            follow=terms.links.follows,
+            activity=terms.activity,
+        )
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":
         """See `Platform.wire`: a client for each token."""
@@ -89,6 +110,9 @@ class X:
         return XWire(clients, words, terms.policy, terms.topic.hits, now, source.keep_original, source.keep_answers)
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.probe`: one search of ten posts."""
-        query = next(iter(queries or terms.topic.searches()), None) or f"from:{names[0]}"
+        """See `Platform.probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""
+        query = next(iter(queries or terms.topic.searches()), None) or (f"from:{names[0]}" if names else None)
+        if query is None:
+            asked = {"usernames": "X", "user.fields": USER_FIELDS}
+            return Request((-1, 0), BY_NAME, asked, 1, terms.policy.most(BY_NAME, 1))
         return probe_request((-1, 0), query, vocabulary(terms.settings.source.vocabulary), terms.policy)

@@ -8,7 +8,15 @@ from socialcrawl.model import Node, Outcome, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
 
 EXCLUDED = "excluded"  # why the outcome of such a pick is missing
-ACTS = ("resolve", "seed", "expand", "recrawl")  # what is done to an account; a search asks for none
+ACTS = (
+    "resolve",
+    "seed",
+    "expand",
+    "recrawl",
+    "probe",
+    "walk",
+    "inward",
+)  # what is done to an account; a search asks for none
 
 
 @dataclass(frozen=True)

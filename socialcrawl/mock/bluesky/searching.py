@@ -19,6 +19,7 @@ from socialcrawl.mock.service import Asked, Told
 from socialcrawl.mock.world import World
 
 _SORTS = ("top", "latest")
+_EVERYTHING = "*"  # a query without words: search cannot be asked without any
 # Outside quotes only: what is quoted is matched first and stays.
 _FILTER = re.compile(r'"[^"]*"|(?<![^\s])(from|to|mentions|lang|since|until):(\S+)|(?<![^\s])(@)([\w.-]+\.[\w-]+)')
 
@@ -91,6 +92,7 @@ class Searching:
         given += [(name, value) for name in ("author", "mentions", "lang") if (value := asked.one(name))]
         tags = [f"#{value}" for name, value in asked.query if name == "tag"]
         links = [f'"{value}"' for name, value in asked.query if name in ("url", "domain")]
+        words = "" if words.strip() == _EVERYTHING else words
         wanted = _Wanted(" ".join([*words.split(" "), *tags, *links]).strip())
         lists = {"from": wanted.authors, "author": wanted.authors, "to": wanted.answered, "lang": wanted.langs}
         lists |= {"mentions": wanted.mentioned, "@": wanted.mentioned}

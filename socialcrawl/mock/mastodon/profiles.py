@@ -1,6 +1,6 @@
 """Accounts as the JSON of Mastodon 4.6, with the members and in the order of recorded answers."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
@@ -12,6 +12,7 @@ from socialcrawl.mock.names import PROTECTED, SUSPENDED
 from socialcrawl.mock.world import World
 
 Chosen = float | Collection[str]
+NOBODY: Mapping[str, str] = {}
 _NOBODY = {"automatic": [], "manual": [], "current_user": "denied"}
 
 
@@ -26,14 +27,25 @@ class Profiles:
         noindex: who does not want to be found (`noindex`, and neither `indexable` nor `discoverable`): a share of the
             accounts (0..1), or folded names as the file has them.
         nobot: who says #nobot in the note, likewise.
+        moved: who has moved, and where to: folded names as the file has them.
+        limited: whom the instances hide from those who do not follow them, likewise; it is told with `limited`.
     """
 
     def __init__(
-        self, world: World, instances: Instances, follows: Follows, changes: Changes, *, noindex: Chosen, nobot: Chosen
+        self,
+        world: World,
+        instances: Instances,
+        follows: Follows,
+        changes: Changes,
+        *,
+        noindex: Chosen,
+        nobot: Chosen,
+        moved: Mapping[str, str] = NOBODY,
+        limited: Chosen = 0.0,
     ) -> None:
         self._world, self._instances = world, instances
         self._follows, self._changes = follows, changes
-        self._noindex, self._nobot = noindex, nobot
+        self._noindex, self._nobot, self._moved, self._limited = noindex, nobot, moved, limited
 
     def hidden(self, row: int) -> bool:
         """Whether the account does not want to be found by searches."""
@@ -44,8 +56,11 @@ class Profiles:
         local = {"noindex": False, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
         return {name: value for name, value in self.profile(0, domain).items() if name != "suspended"} | local
 
-    def profile(self, row: int, domain: str) -> dict[str, Any]:
-        """The account in this row as an instance tells it; a suspended one emptied, as Mastodon does."""
+    def profile(self, row: int, domain: str, *, whole: bool = True) -> dict[str, Any]:
+        """The account in this row as an instance tells it; a suspended one emptied, as Mastodon does.
+
+        `whole`: with the account that it has moved to.
+        """
         fate, hidden = self._changes.fate(row), self.hidden(row)
         gone = fate == SUSPENDED
         found = self._names(row, domain, "" if gone else self._world.accounts.shown[row])
@@ -59,7 +74,14 @@ class Profiles:
             found |= {"noindex": hidden, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
         else:
             found |= {"emojis": [], "fields": []}
-        return found | ({"suspended": True} if gone else {})
+        return found | ({"suspended": True} if gone else self._standing(row, domain, whole=whole))
+
+    def _standing(self, row: int, domain: str, *, whole: bool) -> dict[str, Any]:
+        """That the account is limited; that it has moved, and where to: of that one it is not told again."""
+        key = self._world.accounts.keys[row]
+        found: dict[str, Any] = {"limited": True} if _chosen(key, self._limited, b"limited") else {}
+        target = self._instances.by_key.get(self._moved.get(key, "")) if whole else None
+        return found if target is None else found | {"moved": self.profile(target, domain, whole=False)}
 
     def _names(self, row: int, domain: str, display_name: str) -> dict[str, Any]:
         instances = self._instances

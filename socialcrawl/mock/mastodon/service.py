@@ -15,7 +15,7 @@ from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.mastodon.answers import BAD_TOKEN, NOBODY_HERE, TOO_MANY
 from socialcrawl.mock.mastodon.following import Following
 from socialcrawl.mock.mastodon.paging import CURSORS
-from socialcrawl.mock.mastodon.profiles import Chosen
+from socialcrawl.mock.mastodon.profiles import NOBODY, Chosen
 from socialcrawl.mock.mastodon.searching import Searching
 from socialcrawl.mock.mastodon.single import Single
 from socialcrawl.mock.mastodon.timelines import Timelines
@@ -39,6 +39,7 @@ class MastodonService:
         tokens: the tokens that are let in; None lets every token in.
         changes: what has become of the world.
         noindex, nobot: who does not want to be found or crawled, see `Profiles`.
+        moved, limited: who has moved, and who is hidden from strangers, see `Profiles`.
         gone: deleted accounts are refused with 410 instead of 404, as by instances before 3.3.
     """
 
@@ -58,10 +59,13 @@ class MastodonService:
         noindex: Chosen = 0.0,
         nobot: Chosen = 0.0,
         gone: bool = False,
+        moved: Mapping[str, str] = NOBODY,
+        limited: Chosen = 0.0,
     ) -> None:
         self._limits = ((limit, window), (paged_limit, paged_window))
         self._tokens = tokens
-        town = build_town(world, home, changes or Changes(world), noindex=noindex, nobot=nobot, gone=gone)
+        hidden = {"noindex": noindex, "nobot": nobot, "limited": limited}
+        town = build_town(world, home, changes or Changes(world), **hidden, moved=moved, gone=gone)
         self._instances = town.instances
         rooms = (Single(town), Timelines(town), Following(town), Searching(town))
         self._answers = {template: answer for room in rooms for template, answer in room.answers().items()}

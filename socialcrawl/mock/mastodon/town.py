@@ -1,6 +1,6 @@
 """All that the endpoints share: the world, how its instances tell of it, and what has become of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from socialcrawl.mock.mastodon.answers import GONE, NO_RECORD
 from socialcrawl.mock.mastodon.finding import Finding
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.mastodon.numbers import Numbers
-from socialcrawl.mock.mastodon.profiles import Chosen, Profiles
+from socialcrawl.mock.mastodon.profiles import NOBODY, Chosen, Profiles
 from socialcrawl.mock.mastodon.render import Renderer
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
 from socialcrawl.mock.service import Asked, Guest, Told
@@ -60,10 +60,20 @@ class Town:
         return self.changes.fate(row) not in (DELETED, SUSPENDED)
 
 
-def build_town(world: World, home: str, changes: Changes, *, noindex: Chosen, nobot: Chosen, gone: bool) -> Town:
+def build_town(
+    world: World,
+    home: str,
+    changes: Changes,
+    *,
+    noindex: Chosen,
+    nobot: Chosen,
+    gone: bool,
+    moved: Mapping[str, str] = NOBODY,
+    limited: Chosen = 0.0,
+) -> Town:
     """The instances of a world, see `MastodonService` for the arguments."""
     instances, numbers, follows = Instances(world, home, changes), Numbers(world), find_follows(world)
-    profiles = Profiles(world, instances, follows, changes, noindex=noindex, nobot=nobot)
+    profiles = Profiles(world, instances, follows, changes, moved=moved, noindex=noindex, nobot=nobot, limited=limited)
     return Town(
         *(world, instances, numbers, follows, profiles),
         renderer=Renderer(world, instances, numbers, profiles, changes),

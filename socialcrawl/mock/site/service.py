@@ -5,6 +5,9 @@
 /moved/KEY     moved to /wiki/KEY
 /loop/KEY      moved to itself by way of another address
 /soft/KEY      gone, and says so with status 200
+/gone/KEY      gone, and says so with status 410
+/closed/KEY    not for everybody: status 403
+/headless/KEY  a page whose server does not know HEAD: status 405
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +22,8 @@ from socialcrawl.sources.cases.web import WebPage
 HTML = "text/html; charset=utf-8"
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
 FIRST = 20  # pages that the page at / links to
-PATHS = ("wiki", "private", "hidden", "moved", "loop", "soft")
+PATHS = ("wiki", "private", "hidden", "moved", "loop", "soft", "gone", "closed", "headless")
+REFUSED = {"gone": (410, "Gone"), "closed": (403, "Forbidden")}
 
 
 class Site:
@@ -69,6 +73,8 @@ class Site:
                 _absent() if self.robots is None else Told(200, self.robots.encode(), {}, "text/plain; charset=utf-8")
             )
         kind, key = asked.endpoint.split("/")[1], asked.path.get("key", "")
+        if kind in REFUSED or (kind == "headless" and asked.method == "HEAD"):
+            return _refused(*REFUSED.get(kind, (405, "Method Not Allowed")))
         if kind == "soft":
             return Told(200, b"<title>Page not found</title><p>Sorry, there is no such page.", {}, HTML)
         if kind in ("moved", "loop"):
@@ -88,4 +94,8 @@ class Site:
 
 
 def _absent() -> Told:
-    return Told(404, b"<title>404 Not Found</title><h1>Not Found</h1>", {}, HTML)
+    return _refused(404, "Not Found")
+
+
+def _refused(status: int, words: str) -> Told:
+    return Told(status, f"<title>{status} {words}</title><h1>{words}</h1>".encode(), {}, HTML)

@@ -38,8 +38,30 @@ def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False, afte
     """
     items = _of(payload, actor)
     page = _posts([item for item in items if not after or _seen(item) > after], hits, keep=keep)
-    owner = _each(who((_repost(item) or NOTHING).get("by") or _author(item)) for item in items)
+    owner = _each(map(_owner, items))
     return Page(page.posts, page.hits, page.mentions, answered=owner, mark=max(map(_seen, _placed(items)), default=""))
+
+
+def latest_page(payload: Json, actor: str) -> Page:
+    """When the platform saw the newest post or repost of an account, from a page of its feed; the post is not kept.
+
+    Args:
+        payload: the decoded answer of getAuthorFeed.
+        actor: the account, by DID or handle.
+    """
+    items = _placed(_of(payload, actor))
+    owner = _each(map(_owner, items))
+    seen = max(map(_seen, items), default="")
+    return Page(answered=owner, mark=seen, active=[(owner[0], seen)] if seen else ())
+
+
+def mentions_page(payload: Json, did: str, hits: Hits, *, keep: bool = False) -> Page:
+    """A page of a search for posts that mention an account; other arguments as those of `feed_page`.
+
+    Posts whose facets do not name it are left out: where a filter was not understood, the search finds everything.
+    """
+    naming = [post for post in payload["posts"] if any(one.id == did for one, _ in mentioned(post["record"]))]
+    return search_page({"posts": naming}, hits, keep=keep)
 
 
 def search_page(payload: Json, hits: Hits, *, keep: bool = False) -> Page:
@@ -122,6 +144,11 @@ def stamp(at: datetime | None) -> str | None:
 def _of(payload: Json, actor: str) -> list[Json]:
     """The items of a feed that its owner wrote or reposted."""
     return [item for item in payload["feed"] if _is((_repost(item) or NOTHING).get("by") or _author(item), actor)]
+
+
+def _owner(item: Json) -> Who:
+    """Whose feed an item is in."""
+    return who((_repost(item) or NOTHING).get("by") or _author(item))
 
 
 def _author(item: Json) -> Json:

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
+from socialcrawl.liveness import Activity
 from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.bluesky.naming import is_did, is_handle
 from socialcrawl.sources.bluesky.parse import stamp
+from socialcrawl.sources.looking import looked_up, mentioners, why
 from socialcrawl.sources.reading import Reading
 
 PROFILES = "/xrpc/app.bsky.actor.getProfiles"
@@ -27,6 +29,8 @@ LOOK_UP = 25  # profiles that one request answers for
 SECOND = 1_000_000  # part of the first page of what is asked after the pages of a feed or a search, however many
 LIST = "list:"  # how a query begins whose accounts are the members of a list
 PROBE = 1  # posts
+ATTEMPTS = 3  # pages until the newest post of an account is found
+TOGETHER, NOBODY = ("resolve", "probe"), Who(None, None)
 
 
 class BlueskySource:
@@ -37,6 +41,11 @@ class BlueskySource:
 
     An account with a mark is read until a page reaches it, and what is not newer counts no more; the mark is told to
     the wire in the parameter `after`, which no server is asked with. Whom it follows its first visit told.
+
+    A probe looks profiles up, and then asks for the newest post of each account that is there, where it matters when
+    that was (LiveRank, paper 003, section 3.2); the wire is told so by the parameter `latest`. Who mentions an account
+    is told by a search for the newest 100 posts that do (focused sampling, paper 004, section 4), which are asked for
+    by the account's id; to callers who have not signed in it is often closed, and names nobody then.
 
     Args:
         policy: page sizes.
@@ -49,6 +58,7 @@ class BlueskySource:
         begin: the first instant that counts, Unix seconds; None: no bound. Feeds cannot be bounded: their pages end
             with the first one that goes back further.
         end: the first that does not; it bounds searches.
+        activity: when a probed account counts as active; None: no probe is asked for.
     """
 
     def __init__(
@@ -62,7 +72,9 @@ class BlueskySource:
         follow: int = 1,
         begin: float | None = None,
         end: float | None = None,
+        activity: Activity | None = None,
     ) -> None:
+        self.activity = activity
         self.policy, self.queries = policy, tuple(queries)
         self.pages_per_user, self.search_pages, self.follows, self.follow = (
             pages_per_user,
@@ -74,15 +86,16 @@ class BlueskySource:
         self.until = {} if end is None else {"until": _stamp(ceil(end))}
 
     def width(self, act: str) -> int:
-        """25 accounts in a look-up; one node in everything else."""
-        return LOOK_UP if act == "resolve" else 1
+        """25 accounts in a look-up and in a probe; one node in everything else."""
+        return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One talk a feed or search, one for each 25 accounts to look up."""
-        single = [pick for pick in batch if pick.act != "resolve"]
-        named = [pick for pick in batch if pick.act == "resolve"]
-        made: list[Talk] = [self._search(p) if p.act == "search" else self._user(p, accounts[p.node]) for p in single]
-        made += [self._look_up(named[i : i + LOOK_UP], accounts) for i in range(0, len(named), LOOK_UP)]
+        """One talk a feed or search, one for each 25 accounts to look up or to probe."""
+        alone = {"search": lambda pick, _: self._search(pick), "inward": self._inward}
+        made = [alone.get(p.act, self._user)(p, accounts.get(p.node, NOBODY)) for p in batch if p.act not in TOGETHER]
+        for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
+            picks = [pick for pick in batch if pick.act == act]
+            made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
         return made
 
     def mark(self, at: float) -> str:
@@ -116,22 +129,38 @@ class BlueskySource:
         reading.missing = reading.missing or ("unknown" if last == "missing" else None)
 
     def _user(self, pick: Pick, who: Who) -> Talk:
-        reading, known = Reading(pick, self.follow), who.id
-        if not _legal(who):
-            reading.missing = "unknown"  # the server refuses the whole request
-        elif known is None:
-            reply = yield self._profiles((pick.n, 0), [who])
-            reading.take(reply)
-            known = reply.answer.found.get(pick.node)
-            if known is None and reading.missing is None:
-                reading.missing = "unknown"
-        if known is not None and reading.missing is None:
+        reading = Reading(pick, self.follow)
+        known = yield from self._known(reading, who)
+        if known is not None:
             after = {"after": pick.since} if pick.since else {}
             asked = {"id": known, "filter": "posts_with_replies", **self.since, **after}
             yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
-        if known is not None and reading.missing is None and pick.act != "recrawl":
-            yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=SECOND)
+            if reading.missing is None and pick.act != "recrawl":
+                yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=SECOND)
         return {pick.n: reading.outcome()}
+
+    def _inward(self, pick: Pick, who: Who) -> Talk:
+        reading = Reading(pick)
+        known = yield from self._known(reading, who)
+        if known is not None:
+            asked = {"id": known, "sort": "latest", **self.since, **self.until}
+            yield from self._pages(reading, SEARCH, asked, pages=1)
+        return {pick.n: mentioners(reading)}
+
+    def _known(self, reading: Reading, who: Who) -> Generator[Request, Reply, str | None]:
+        """The DID of an account, looked up where it is known by handle only; None where it is missing."""
+        if not _legal(who):
+            reading.missing = "unknown"  # the server refuses the whole request
+            return None
+        if who.id is not None:
+            return who.id
+        pick = reading.pick
+        reply = yield self._profiles((pick.n, 0), [who])
+        reading.take(reply)
+        known = reply.answer.found.get(pick.node)
+        if known is None and reading.missing is None:
+            reading.missing = "unknown"
+        return known if reading.missing is None else None
 
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
@@ -153,17 +182,47 @@ class BlueskySource:
         return kind
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
-        outcomes = {p.n: Outcome(p.n, p.node, 0.0, missing="unknown") for p in picks}
-        left = [pick for pick in picks if _legal(accounts[pick.node])]
-        sent = part = 0
-        # Whoever was not answered about is asked for once more: the database may hold the answer for some only.
-        while left and sent < 2:
-            reply = yield self._profiles((picks[0].n, part), [accounts[pick.node] for pick in left])
-            outcomes |= {p.n: Outcome(p.n, p.node, reply.at, missing=_why(p, reply)) for p in left}
-            told = reply.answer.found.keys() | reply.answer.missing.keys()
-            left = [pick for pick in left if reply.kind not in PUT_OFF and pick.node not in told]
-            sent, part = sent + (reply.kind != "held"), part + 1
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
+
+        outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing="unknown") for pick in picks}
+        there = [pick for pick in picks if _legal(accounts[pick.node])]
+        return outcomes | (yield from looked_up(there, accounts, self._profiles, judged))
+
+    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+        activity, dids = self.activity, dict[int, str]()
+        if activity is None:
+            raise ValueError("a probe of a source that was given no activity")
+
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            missing = why(pick, reply)
+            if missing is None:
+                dids[pick.n] = reply.answer.found[pick.node]
+            return activity.outcome(pick, reply.at, missing=missing)
+
+        outcomes = {pick.n: activity.outcome(pick, 0.0, missing="unknown") for pick in picks}
+        there = [pick for pick in picks if _legal(accounts[pick.node])]
+        outcomes |= yield from looked_up(there, accounts, self._profiles, judged, anew=True)
+        for pick in there if activity.within is not None else ():
+            if pick.n in dids:
+                outcomes[pick.n] = yield from self._latest(pick, dids[pick.n], activity)
         return outcomes
+
+    def _latest(self, pick: Pick, did: str, activity: Activity) -> Generator[Request, Reply, Outcome]:
+        """What the newest post of an account says. A page may come without it, as what is gone is left out of pages."""
+        params = {"id": did, "filter": "posts_with_replies", "latest": "post"}
+        cursor, size = None, 1
+        for part in range(SECOND, SECOND + ATTEMPTS):
+            asked = {**params, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
+            reply = yield Request((pick.n, part), FEED, asked, size, self.policy.most(FEED, size))
+            last = reply.answer.active.get(pick.node)
+            if reply.kind == "held":
+                continue
+            if last is not None or reply.kind != "ok" or reply.cursor is None:
+                break
+            cursor, size = reply.cursor, self.policy.endpoint(FEED).page
+        missing = "temporary" if reply.kind in (*PUT_OFF, "held") else reply.answer.missing.get(pick.node)
+        return activity.outcome(pick, reply.at, last, missing)
 
     def _profiles(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         ids = ",".join(who.id for who in whos if who.id)
@@ -188,11 +247,3 @@ def _stamp(at: float) -> str:
 
 def _legal(who: Who) -> bool:
     return is_did(who.id) if who.id else is_handle(str(who.username))
-
-
-def _why(pick: Pick, reply: Reply) -> str | None:
-    if reply.kind in PUT_OFF:
-        return "temporary"
-    if pick.node in reply.answer.missing:
-        return reply.answer.missing[pick.node]
-    return None if pick.node in reply.answer.found else "unknown"

@@ -19,7 +19,8 @@ from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.sending import Came, ask, client
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
-BOUNDS = ("since", "after")  # feeds cannot be bounded: they say where reading ends
+BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
+EVERYTHING = "*"  # a query that all posts match: search wants one
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
     "lists, file), or sign in with an app password"
@@ -108,8 +109,8 @@ class BlueskyWire:
     def _page(self, request: Request, body: Json) -> Page:
         asked = request.params
         readers: Mapping[str, Callable[[], Page]] = {
-            FEED: lambda: parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=asked.get("after", "")),
-            SEARCH: lambda: parse.search_page(body, self.hits, keep=self.keep),
+            FEED: lambda: self._feed(asked, body),
+            SEARCH: lambda: self._found(asked, body),
             PROFILES: lambda: parse.profiles_page(body, _named(asked)),
             ACTORS: lambda: parse.actors_page(body),
             MEMBERS: lambda: parse.members_page(body),
@@ -118,12 +119,24 @@ class BlueskyWire:
         }
         return readers[request.endpoint]()
 
+    def _feed(self, asked: Mapping[str, str], body: Json) -> Page:
+        if "latest" in asked:
+            return parse.latest_page(body, asked["id"])
+        return parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=asked.get("after", ""))
+
+    def _found(self, asked: Mapping[str, str], body: Json) -> Page:
+        if "id" in asked:
+            return parse.mentions_page(body, asked["id"], self.hits, keep=self.keep)
+        return parse.search_page(body, self.hits, keep=self.keep)
+
 
 def address(base: str, request: Request) -> str:
     """The address of a request: its parameters as Bluesky calls them, one for each account of a list."""
     given = dict(request.params)
     if request.endpoint == FEED:
         given = {name: value for name, value in given.items() if name not in BOUNDS}
+    elif request.endpoint == SEARCH and "id" in given:  # whatever the text, as long as it mentions the account
+        given = {"q": EVERYTHING, "mentions": given.pop("id"), **given}
     pairs = [
         (CALLED.get(name, name), part)
         for name, value in given.items()
@@ -156,7 +169,7 @@ def _about(request: Request) -> bool:
 def _gone(request: Request, status: int, body: Any) -> Page:
     """The page that says why the account that was asked for is not there; empty where none was."""
     given = request.params
-    if "id" not in given and "username" not in given:
-        return Page()
+    if request.endpoint == SEARCH or ("id" not in given and "username" not in given):
+        return Page()  # a closed search says nothing of the account that others mention
     who = Who(given.get("id"), given.get("username"))
     return Page(missing=[(who, classify.gone(status, body, by_id="id" in given) or "unknown")])

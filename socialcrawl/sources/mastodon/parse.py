@@ -13,7 +13,8 @@ import orjson
 from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.mastodon.html import Shown, shown
-from socialcrawl.sources.mastodon.people import account, opted_out, who
+from socialcrawl.sources.mastodon.people import account, last_active, opted_out, who
+from socialcrawl.sources.mastodon.source import FOLLOW
 from socialcrawl.sources.mastodon.statuses import Known, is_open, later_than, mark_of, mentioned, uri
 from socialcrawl.sources.mastodon.values import Json, count, instant, iso, listed, needed, text, thing, things
 
@@ -31,6 +32,7 @@ class Reader:
         opt_outs: whether those who want no crawlers are left alone.
         begin, end: posts count that were written at `begin` or later and before `end`, Unix seconds; None: no bound.
         since: the mark of what was seen of a timeline before, and does not count again; "": nothing was.
+        probe: STAY or FOLLOW where a look-up asks for a sign of life; "": it does not.
     """
 
     domain: str
@@ -40,6 +42,7 @@ class Reader:
     begin: float | None = None
     end: float | None = None
     since: str = ""
+    probe: str = ""
 
     def profile(self, body: Any) -> tuple[Page, str | None]:
         """The page of a look-up, and the account's number on the instance; one that is not to be read is missing."""
@@ -48,7 +51,10 @@ class Reader:
             return Page(missing=[(named, "suspended")]), None
         if self._silent(body):
             return Page(missing=[(named, "opted-out")]), None
-        return Page(accounts=[account(body, named)], answered=[named]), needed(body.get("id"))
+        number = needed(body.get("id"))
+        return (
+            self._probed(body, named) if self.probe else Page(accounts=[account(body, named)], answered=[named])
+        ), number
 
     def timeline(self, body: Any, author: str) -> Page:
         """A page of the statuses of `author`; an instance tells nothing of what others wrote."""
@@ -75,6 +81,17 @@ class Reader:
         last = given[-1:]
         at = instant(last[0].get("created_at")) if last else None
         return self.begin is not None and at is not None and at < self.begin
+
+    def _probed(self, body: Json, named: Who) -> Page:
+        """The page of an account that is there: when it last posted; or that it has moved, and where to."""
+        last = last_active(body)
+        active = [(named, last)] if last else []
+        moved = body.get("moved")
+        if not isinstance(moved, dict):
+            return Page(accounts=[account(body, named)], answered=[named], active=active)
+        if self.probe == FOLLOW:
+            return Page(answered=[who(moved, self.domain)])
+        return Page(missing=[(named, "redirected")], active=active)
 
     def _silent(self, profile: Json) -> bool:
         return self.opt_outs and opted_out(profile)

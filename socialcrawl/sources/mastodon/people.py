@@ -3,10 +3,11 @@
 import re
 from typing import Any
 
+from socialcrawl.liveness import DAY
 from socialcrawl.model import AccountRow, Who
 from socialcrawl.sources.mastodon import names
 from socialcrawl.sources.mastodon.html import shown
-from socialcrawl.sources.mastodon.values import Json, count, iso, needed, text, thing
+from socialcrawl.sources.mastodon.values import Json, count, instant, iso, needed, text, thing
 
 NO_CRAWLERS = re.compile(r"(?<![\w#])#no(?:bots?|index|search)\b", re.IGNORECASE)
 
@@ -56,6 +57,16 @@ def opted_out(profile: Json) -> bool:
         *(part for field in _fields(fields) for part in (field.get("name"), field.get("value"))),
     ]
     return any(NO_CRAWLERS.search(shown(one).text) for one in told if isinstance(one, str) and "#" in one)
+
+
+def last_active(profile: Json) -> str:
+    """When the account last posted, as far as the answering instance knows; "" where it knows of no post.
+
+    Mastodon tells a day, other servers an instant; a repost counts as a post.
+    """
+    told = text(profile.get("last_status_at")) or ""
+    day = DAY.fullmatch(told) is not None and instant(told) is not None
+    return told if day else iso(told) or ""
 
 
 def _fields(value: Any) -> list[Json]:

@@ -4,10 +4,13 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.limits.policy import Policy
+from socialcrawl.liveness import Activity
 from socialcrawl.model import Node, Pick, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.marks import Snowflakes
 from socialcrawl.sources.mastodon import names
+from socialcrawl.sources.probing import Probing
+from socialcrawl.sources.reaching import DOWN
 from socialcrawl.sources.reading import Reading
 
 LOOK_UP = "/api/v1/accounts/lookup"
@@ -16,7 +19,9 @@ TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
 AGAIN = 999  # the part of a look-up that is repeated at home
 SECOND = 1000  # the part of the first request of a pick's second list: whom it follows, or what a search found
+NOTHING_MORE: Mapping[str, str] = {}
 SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are of before, or of others
+STAY, FOLLOW = "stay", "follow"  # what a probe says of accounts that have moved: they are none, or the new ones
 THIRD = 2000  # the part of the first request of a timeline that is repeated at home
 
 
@@ -35,8 +40,12 @@ class MastodonSource:
     (`since_id`), but not whom it follows, which its first visit told. What reaches an instance late, from another one,
     may have a number of when it was written there: if that is older than the mark, it is missed.
 
+    A probe is a look-up alone, of which the wire tells when the account last posted (a day, on most servers). An
+    account that has moved posts no more: it is missing as "redirected", or, on request, is the account it moved to
+    ("same-as:<node>"). One whose instance has no name any more is "unreachable".
+
     Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
-    `opt_outs` ("no" where nobody is left alone).
+    `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW).
 
     Args:
         policy: page sizes.
@@ -52,6 +61,8 @@ class MastodonSource:
         opt_outs: whether those who want no crawlers are left alone.
         begin: paging stops where posts were written before; Unix seconds; None: no bound.
         end: posts written then or later are left out; None: no bound.
+        activity: by which rule a probed account is active; None: whoever exists is.
+        redirects: whether a probe goes on to the account that one has moved to.
     """
 
     def __init__(
@@ -69,7 +80,10 @@ class MastodonSource:
         opt_outs: bool = True,
         begin: float | None = None,
         end: float | None = None,
+        activity: Activity | None = None,
+        redirects: bool = False,
     ) -> None:
+        self.activity, self._probing = activity or Activity(), {"probe": FOLLOW if redirects else STAY}
         self.policy, self.queries, self.home = policy, tuple(queries), names.domain(home)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
         self.follows, self.follow, self.signed_in = follows, follow, signed_in
@@ -79,12 +93,12 @@ class MastodonSource:
         self._span = {name: iso(at) for name, at in bounds.items() if at is not None}
 
     def width(self, act: str) -> int:
-        """One node in everything."""
-        return 1
+        """One node in everything; 0: who mentions an account is not to be asked."""
+        return 0 if act == "inward" else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """One talk a pick."""
-        return [self._search(p) if p.act == "search" else self._user(p, accounts[p.node]) for p in batch]
+        return [self._search(p) if p.act == "search" else self._account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
         """The last number before the millisecond of `at` that Mastodon gives; other servers may know none such."""
@@ -104,6 +118,17 @@ class MastodonSource:
             asked = {"q": query, "type": "statuses", **self._care}
             yield from self._pages(reading, self.home, SEARCH, asked, pages=pages, first=SECOND, by="offset")
         return {pick.n: reading.authors()}
+
+    def _account(self, pick: Pick, who: Who) -> Talk:
+        return self._probe(pick, who) if pick.act == "probe" else self._user(pick, who)
+
+    def _probe(self, pick: Pick, who: Who) -> Talk:
+        reading, name = Probing(pick), names.full(who.username or who.id or "", self.home)
+        if not names.legal(name):
+            reading.missing = "unknown"
+        elif (yield from self._look_up(reading, name, self.host(name), asked=self._probing)) == NO_INSTANCE:
+            yield from self._look_up(reading, name, self.home, AGAIN, self._probing)
+        return {pick.n: reading.judged(self.activity)}
 
     def _user(self, pick: Pick, who: Who) -> Talk:
         reading = Reading(pick, self.follow if self.follows else 0)
@@ -135,10 +160,15 @@ class MastodonSource:
             yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=first + SECOND)
         return None
 
-    def _look_up(self, reading: Reading, name: str, host: str, part: int = 0) -> Generator[Request, Reply, str | None]:
+    def _look_up(
+        self, reading: Reading, name: str, host: str, part: int = 0, asked: Mapping[str, str] = NOTHING_MORE
+    ) -> Generator[Request, Reply, str | None]:
         """The number of an account on the instance that is asked; None where the account is not to be read."""
         told = name.rpartition("@")[0] if names.instance(name) == host else name
-        reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": told, **self._care}, 1)
+        reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": told, **self._care, **asked}, 1)
+        if reply.cursor == DOWN:
+            reading.at, reading.missing = reply.at, "temporary"
+            return None
         if not reading.take(reply):
             return None
         if reply.cursor == NO_INSTANCE:
@@ -148,7 +178,7 @@ class MastodonSource:
             reasons = [*reply.answer.missing.values(), *(f"same-as:{node}" for node in reading.found)]
             reading.missing = reasons[0] if reasons else "unknown"
             return None
-        if reply.cursor is None and reading.pick.act != "resolve":
+        if reply.cursor is None and reading.pick.act not in ("resolve", "probe"):
             reading.missing = "temporary"  # an answer of before that does not tell the number any more
         return reply.cursor
 

@@ -15,10 +15,17 @@ from socialcrawl.sources.mastodon.paging import later
 from socialcrawl.sources.mastodon.parse import Reader
 from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.sources.mastodon.values import instant
+from socialcrawl.sources.reaching import Reaching
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.sending import Came, ask, client
 
-OURS = ("acct", "begin", "end", "opt_outs")  # parameters that no server is asked for, but for the `acct` of a look-up
+OURS = (
+    "acct",
+    "begin",
+    "end",
+    "opt_outs",
+    "probe",
+)  # parameters that no server is asked for, but for the `acct` of a look-up
 MOST = 10_000_000  # bytes of an answer: forty long posts are a tenth of that
 
 
@@ -56,7 +63,7 @@ class MastodonWire:
         self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
         self._alone = is_loopback(base)
         self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
-        self._client = client(base, timeout, contact)
+        self._client, self._network = client(base, timeout, contact), Reaching(now)
         for token in self.tokens.values():
             conceal(token)
 
@@ -75,12 +82,25 @@ class MastodonWire:
             most=MOST,
         )
         if isinstance(came, Reply):
-            return came if came.kind != "invalid" else replace(came, kind="missing", rows=_none(request, host))
-        return self._reply(request, came, token=bool(token))
+            return self._unanswered(request, came, host)
+        if not self._alone:
+            self._network.answered(host if host != self.home else urlsplit(self.base).hostname or host)
+        return self._probed(request, self._reply(request, came, token=bool(token)), host)
 
     def close(self) -> None:
         """Let go of the connections."""
         self._client.close()
+
+    def _unanswered(self, request: Request, came: Reply, host: str) -> Reply:
+        if came.kind == "invalid":
+            return replace(came, kind="missing", rows=_none(request, host))
+        return self._probed(request, came, host)
+
+    def _probed(self, request: Request, reply: Reply, host: str) -> Reply:
+        """The reply; to a probe of another instance, where only that one is in trouble, that it is."""
+        if "probe" not in request.params or host == self.home or self._alone:
+            return reply
+        return self._network.told(reply, host, _none(request, host, "unreachable"))
 
     def _address(self, host: str) -> str:
         return self.base if self._alone or host == self.home else f"https://{host}"
@@ -122,7 +142,7 @@ class MastodonWire:
         params, (host, path) = request.params, _parted(request.endpoint)
         begin, end = (instant(params.get(name)) for name in ("begin", "end"))
         heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")
-        reader = Reader(host, self.hits, self.keep, heeded, begin, end, since)
+        reader = Reader(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
         if path == LOOK_UP:
             return reader.profile(body)
         if path == SEARCH:

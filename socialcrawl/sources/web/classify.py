@@ -22,6 +22,7 @@ _OWN = frozenset((
 ALPHABETS = _OWN | {f"iso8859-{n}" for n in range(1, 17)} | {f"cp125{n}" for n in range(9)}
 SUPERSETS = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030"}
 SHORT = 1_000  # characters: a longer text says something
+NOT_FOUND = ("page not found", "error 404")  # what LiveRank looks for, paper 003, section 3.1
 BRIEF = 300  # characters of a page that says nothing but that there is none
 _META = re.compile(rb"<meta\s[^>]*charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
@@ -125,6 +126,16 @@ def is_soft_404(title: str, text: str) -> bool:
     if len(text) > SHORT:
         return False
     return bool(_TITLE.search(fold(title[:200])) or (len(text) <= BRIEF and _TEXT.search(fold(text))))
+
+
+def says_not_found(title: str, text: str) -> bool:
+    """Whether a page that was answered with success is none: by LiveRank's rule, and by that for other languages.
+
+    "Filtered out pages whose title or content have either `Page Not Found` or `Error 404`" (paper 003, section 3.1), in
+    any case and however long the page is.
+    """
+    told = fold(f"{title}\n{text}")
+    return any(words in told for words in NOT_FOUND) or is_soft_404(title, text)
 
 
 def _alphabet(name: str) -> str | None:

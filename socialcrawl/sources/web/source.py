@@ -4,19 +4,30 @@ from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
+from socialcrawl.liveness import Activity
 from socialcrawl.model import PUT_OFF, Node, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.probing import Probing
+from socialcrawl.sources.reaching import DOWN, NOWHERE
 from socialcrawl.sources.reading import Reading
 from socialcrawl.sources.web import robots
 from socialcrawl.sources.web.urls import allowed, normalised, rules, server
 
 ROBOTS, PAGE = "/robots.txt", "/*"  # endpoints, after the host
 HOPS = 5  # addresses that a page, or a robots.txt (RFC 9309), may have moved to
+STAY, FOLLOW, SOFT = "stay", "follow", "soft"  # what a probe asks: whether redirects count, and what the page says
+NO_HEAD = "!no-head"  # the cursor of the answer of a server that has no HEAD
 SAME = "same-as:"  # how an outcome says that its node is another one
 
 
 class WebSource:
-    """Pages of the web: `seed`, `expand` and `recrawl` read one, whole; `resolve` asks for its headers alone.
+    """Pages of the web: `seed`, `expand`, `recrawl` and `walk` read one, whole; `resolve` asks for its headers alone.
+
+    `probe` asks whether one is there: for its headers, and again for all of it only of a server that has no HEAD. It is
+    when its server answers with success (200 to 299), whatever it is and whether or not it wants to be in an index, as
+    nothing of it is kept; `Last-Modified` is its last activity. It is not, as "redirected", where it has moved
+    (LiveRank, paper 003, section 3.1), as "unreachable", where its host has no name any more, and, where `soft` asks
+    for all of it, as "soft-404", where it says that there is no such page.
 
     A page that has moved is the page where it is now: the outcome of its old address is "same-as:<node>", and the new
     one, once it is picked, is answered from the database where answers are reused.
@@ -30,6 +41,9 @@ class WebSource:
         max_redirects: the most addresses that a page may have moved to, one after the other.
         opt_outs: whether robots.txt and noindex are heeded; told to the wire in the parameter `opt_outs`
             ("no" where they are not).
+        activity: by which rule a probed page is active; None: whichever exists is.
+        redirects: whether a probe goes on to where a page has moved: it is that page then ("same-as:<node>").
+        soft: whether a probe looks for pages that say with status 200 that there are none, which takes a GET.
 
     Raises:
         SettingsError: queries are given.
@@ -44,15 +58,19 @@ class WebSource:
         hosts: Sequence[str] = (),
         max_redirects: int = HOPS,
         opt_outs: bool = True,
+        activity: Activity | None = None,
+        redirects: bool = False,
+        soft: bool = False,
     ) -> None:
         if queries:
             raise SettingsError("The web cannot be searched: name pages to start from, and set search = false.")
         self.policy, self.agent, self.hosts, self.max_redirects = policy, agent, tuple(hosts), max_redirects
-        self.opt_outs = opt_outs
+        self.opt_outs, self.activity, self.soft = opt_outs, activity or Activity(), soft
+        self._probing = {"probe": FOLLOW if redirects else STAY, **({SOFT: "yes"} if soft else {})}
 
     def width(self, act: str) -> int:
-        """One page a request."""
-        return 1
+        """One page a request; 0: who links to a page is not to be asked."""
+        return 0 if act == "inward" else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """One talk a page."""
@@ -63,8 +81,9 @@ class WebSource:
         return ""
 
     def _talk(self, pick: Pick, who: Who) -> Talk:
-        visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None)
-        reading = Reading(pick)
+        probes = pick.act == "probe"
+        visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None, self._probing if probes else {})
+        reading = Probing(pick) if probes else Reading(pick)
         url = normalised(str(who.id or who.username))
         reading.missing = "unknown"  # unless a page is found
         seen: list[str] = []
@@ -77,21 +96,33 @@ class WebSource:
             if permitted is not None:
                 reading.at, reading.missing = visit.at, permitted
                 break
-            reply = yield visit.request(server(url) + PAGE, url, head=pick.act == "resolve")
-            url = reply.cursor
+            reply = yield from visit.page(url, head=pick.act == "resolve" or (probes and not self.soft))
+            if reply.cursor == DOWN:
+                reading.at, reading.missing = reply.at, "temporary"
+                break
+            url = None if reply.cursor == NOWHERE else reply.cursor
             if url is None or reply.kind in PUT_OFF:
                 reading.take(reply)
                 reading.missing = reading.missing or _elsewhere(pick, reply)
                 break
             reading.at = reply.at
-        return {pick.n: reading.outcome()}
+        else:
+            reading.missing = "redirected" if probes and url is not None else "unknown"
+        return {pick.n: reading.judged(self.activity) if isinstance(reading, Probing) else reading.outcome()}
 
 
 class _Visit:
-    """The requests of one pick, which count from 0, and the robots.txt of its hosts; without `agent` none is heeded."""
+    """The requests of one pick, which count from 0, and the robots.txt of its hosts; without `agent` none is heeded.
 
-    def __init__(self, pick: Pick, policy: Policy, agent: str | None) -> None:
-        self.pick, self.policy, self.agent = pick, policy, agent
+    Args:
+        pick: see there.
+        policy: prices.
+        agent: see `WebSource`.
+        more: parameters of its own that every request has.
+    """
+
+    def __init__(self, pick: Pick, policy: Policy, agent: str | None, more: Mapping[str, str]) -> None:
+        self.pick, self.policy, self.agent, self.more = pick, policy, agent, more
         self.part = 0
         self.at = 0.0
         self._robots: dict[str, str | None] = {}  # by address of robots.txt; None: nothing is known for now
@@ -101,10 +132,15 @@ class _Visit:
         key = self.pick.n, self.part
         self.part += 1
         params = {"url": url, **({"method": "HEAD"} if head else {}), **({} if self.agent else {"opt_outs": "no"})}
-        return Request(key, endpoint, params, 1, self.policy.most(endpoint, 1))
+        return Request(key, endpoint, {**params, **self.more}, 1, self.policy.most(endpoint, 1))
+
+    def page(self, url: str, *, head: bool) -> Generator[Request, Reply, Reply]:
+        """The answer for a page: for its headers where they are all that is wanted, and its server has HEAD."""
+        reply = yield self.request(server(url) + PAGE, url, head=head)
+        return (yield self.request(server(url) + PAGE, url)) if reply.cursor == NO_HEAD else reply
 
     def permitted(self, url: str) -> Generator[Request, Reply, str | None]:
-        """Why the page may not be asked for: opted-out, temporary (the host is in trouble); None: it may."""
+        """Why the page may not be asked for: opted-out, unreachable, temporary (the host is in trouble); None: may."""
         if self.agent is None:
             return None
         place = rules(url)
@@ -113,6 +149,8 @@ class _Visit:
         told = self._robots[place]
         if told is None:
             return "temporary"
+        if told == NOWHERE:
+            return "unreachable"
         return None if robots.permits(told, url, self.agent) else "opted-out"
 
     def _asked(self, place: str) -> Generator[Request, Reply, str | None]:
@@ -120,7 +158,7 @@ class _Visit:
         for _ in range(HOPS + 1):
             reply = yield self.request(server(place) + ROBOTS, place)
             self.at = reply.at
-            if reply.kind in PUT_OFF:
+            if reply.kind in PUT_OFF or reply.cursor == DOWN:
                 return None
             told = reply.cursor or ""
             if not told.startswith(robots.MOVED):

@@ -8,13 +8,14 @@ import httpx
 import orjson
 
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, Request, Who
+from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, Request, Who, iso
 from socialcrawl.relevance import Hits, within
+from socialcrawl.sources.reaching import Reaching
 from socialcrawl.sources.sending import Came, ask, client
 from socialcrawl.sources.web import classify, robots
 from socialcrawl.sources.web.page import Link, Read, plain, read
-from socialcrawl.sources.web.source import ROBOTS
-from socialcrawl.sources.web.urls import is_private, joined, resolves_privately, server
+from socialcrawl.sources.web.source import FOLLOW, NO_HEAD, ROBOTS, SOFT
+from socialcrawl.sources.web.urls import PORTS, is_private, joined, resolves_privately, server
 from socialcrawl.sources.web.windows import Span, united, window
 
 MOST = 2_000_000  # bytes of a page; a longer one is read as far as that
@@ -77,6 +78,7 @@ class WebWire:
         local = base.rstrip("/") if base and is_loopback(base) else None
         made = client(local or "https://", timeout, contact)
         self.door = Door(made, local, hits, now, keep, whole, most)
+        self._network = Reaching(now)
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -86,7 +88,9 @@ class WebWire:
         """The reply to one request; see `protocols.Wire.send`.
 
         To one for robots.txt: no rows, and the cursor is what `robots` describes. To one for a page: the page as a post
-        of the account that it is, or why it is missing; where it has moved, the new address as cursor and no rows.
+        of the account that it is, or why it is missing; where it has moved, the new address as cursor and no rows. To a
+        probe: no post, but whether the page is there, and when it was last changed; where that cannot be told by its
+        headers, NO_HEAD as cursor, and where its host is in trouble what `Reaching` makes of that.
         """
         request = grant.request
         url = request.params["url"]
@@ -97,12 +101,14 @@ class WebWire:
             return Reply("missing", self.door.now(), gone, "" if of_robots else None, why=why)
         came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
         if isinstance(came, Reply):
-            return came
+            return self._unanswered(request, came)
+        self._heard(url)
         date = classify.instant(came.headers.get("date", ""))
         kind, limit = classify.kind(came.status, came.headers, came.at if date is None else date)
+        kind = "ok" if _headless(request, came) else kind
         reply = _Told(came, kind, limit, came.at if date is None and limit else date)
         if kind not in ("ok", "missing"):
-            return reply.reply(self.door, why=f"{server(url)} answered HTTP {came.status}")
+            return self._unanswered(request, reply.reply(self.door, why=f"{server(url)} answered HTTP {came.status}"))
         if of_robots:
             return self._robots(reply, url)
         return self._page(reply, request)
@@ -119,6 +125,18 @@ class WebWire:
             return Reply("missing", came.at, _missing(url, "unknown"), why=came.why)
         return came
 
+    def _unanswered(self, request: Request, reply: Reply) -> Reply:
+        """The reply; to a probe, where only its host is in trouble, that it is."""
+        if "probe" not in request.params or self.door.base is not None:
+            return reply
+        url = request.params["url"]
+        gone = Page() if request.endpoint.endswith(ROBOTS) else _missing(url, "unreachable")
+        return self._network.told(reply, urlsplit(url).hostname or "", gone)
+
+    def _heard(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._network.answered(parts.hostname or "", parts.port or PORTS[parts.scheme])
+
     def _robots(self, told: "_Told", url: str) -> Reply:
         came = told.came
         if came.status in classify.MOVED and (target := joined(url, came.headers.get("location", ""))):
@@ -130,6 +148,8 @@ class WebWire:
 
     def _page(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
+        if "probe" in request.params:
+            return self._probed(told, request)
         if came.status in classify.MOVED and came.headers.get("location"):
             target = joined(url, came.headers["location"])
             page = Page() if target else _missing(url, "unknown")
@@ -138,6 +158,21 @@ class WebWire:
         head = request.params.get("method") == "HEAD"
         page = self._head(came, url, heeded=heeded) if head else self._shown(came, url, heeded=heeded)
         return told.reply(self.door, page, kind="missing" if page.missing else "ok")
+
+    def _probed(self, told: "_Told", request: Request) -> Reply:
+        came, url = told.came, request.params["url"]
+        if _headless(request, came):
+            return told.reply(self.door, Page(), NO_HEAD)
+        if came.status in classify.MOVED:
+            target = joined(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
+            rows = Page() if target else _missing(url, "redirected")
+            return told.reply(self.door, rows, target, kind="ok" if target else "missing")
+        if not 200 <= came.status < 300:
+            return told.reply(self.door, _missing(url, classify.absent(came.status)), kind="missing")
+        if SOFT in request.params and _is_soft(came, url):
+            return told.reply(self.door, _missing(url, "soft-404"), kind="missing")
+        page, changed = Who(url, url), classify.instant(came.headers.get("last-modified", ""))
+        return told.reply(self.door, Page(answered=[page], active=[] if changed is None else [(page, iso(changed))]))
 
     def _head(self, came: Came, url: str, *, heeded: bool) -> Page:
         if came.status in classify.NO_HEAD:
@@ -219,6 +254,21 @@ def page_of(seen: Read, url: str, hits: Hits, html: str | None = None, *, follow
         mentions.append(Mention(0, Who(target, target), "mention", parts, count))
     account = AccountRow(url, url, seen.title or None, seen.description, *NO_FACTS)
     return Page([post], [hits(seen.text, lang, None)], mentions, [account], [Who(url, url)])
+
+
+def _headless(request: Request, came: Came) -> bool:
+    """Whether the server does not know HEAD: that says nothing of the page."""
+    return request.params.get("method") == "HEAD" and came.status in classify.NO_HEAD
+
+
+def _is_soft(came: Came, url: str) -> bool:
+    """Whether an answer is a page that says that there is no such page."""
+    told = classify.content(came.headers, came.body)
+    if told not in (*classify.HTML, *classify.PLAIN):
+        return False
+    html = classify.decoded(came.headers, came.body)
+    seen = plain(html) if told in classify.PLAIN else read(html, url)
+    return classify.says_not_found(seen.title, seen.text)
 
 
 def _around(text: str, link: Link) -> list[Span]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who, iso
 from socialcrawl.relevance import Hits
-from socialcrawl.sources.marks import order
+from socialcrawl.sources.marks import is_number, order
 from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, checked
 from socialcrawl.sources.x.source import SNOWFLAKES
 from socialcrawl.sources.x.vocabulary import Vocabulary
@@ -18,6 +18,7 @@ References = tuple[str | None, str | None, str | None]
 
 KINDS = {"replied_to": 0, "retweeted": 1, "reposted": 1, "quoted": 2}
 NOTHING: Json = {}
+FEW = 3  # users with posts: that none of so many has a latest one does not happen
 STATUS = re.compile(
     r"https?://(?:www\.|mobile\.)?(?:twitter|x)\.com/(?P<name>\w{1,15})/status/(?P<id>\d+)(?:[/?#].*)?", re.ASCII
 )
@@ -65,15 +66,35 @@ def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = Fal
     )
 
 
-def users_page(payload: Json, words: Vocabulary) -> Page:
-    """A page of profiles: accounts found, and those missing with their reason (a protected one is both)."""
-    accounts = checked([_account(user, words) for user in payload.get("data") or ()], ACCOUNT_TYPES)
+def users_page(payload: Json, words: Vocabulary, *, recent: bool = False) -> Page:
+    """A page of profiles: accounts found, and those missing with their reason (a protected one is both).
+
+    Args:
+        payload: the decoded answer of a look-up.
+        words: the vocabulary that was asked in.
+        recent: whether the latest post of each user was asked for, which says when it was active last.
+
+    Raises:
+        FieldsMissingError: it was, and has come for none of those who are there and have posts, which are not so few
+            that these may just have been deleted.
+    """
+    users: Sequence[Json] = payload.get("data") or ()
+    accounts = checked([_account(user, words) for user in users], ACCOUNT_TYPES)
+    active = [(Who(user["id"], user["username"]), _last(user[words.recent])) for user in users if words.recent in user]
+    if recent and not active and sum(bool(row.posts) and not row.protected for row in accounts) >= FEW:
+        raise FieldsMissingError([words.recent])
     hidden = [(Who(row.id, row.username), "protected") for row in accounts if row.protected]
     return Page(
         accounts=accounts,
         answered=[Who(row.id, row.username) for row in accounts],
         missing=[*hidden, *missing(payload.get("errors") or ())],
+        active=active,
     )
+
+
+def included(payload: Json, words: Vocabulary) -> int:
+    """How many posts an answer brings beside what it is about: they are billed."""
+    return len((payload.get("includes") or NOTHING).get(words.includes) or ())
 
 
 def follows_page(payload: Json, words: Vocabulary, user: str) -> Page:
@@ -150,6 +171,14 @@ def _post(
         orjson.dumps(post).decode() if keep else None,
     )
     return made(PostRow, values)
+
+
+def _last(number: Any) -> str:
+    """When the post with this id was written, ISO 8601; of one from before snowflakes, the last instant it can be."""
+    if type(number) is not str or not is_number(number):
+        raise TypeError("the id of a post is no number")
+    at = SNOWFLAKES.time(number)
+    return iso(SNOWFLAKES.epoch / 1000 if at is None else at)
 
 
 def _references(given: Sequence[Json] | None) -> References:

@@ -2,35 +2,45 @@
 
 import re
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who, unix
+from socialcrawl.liveness import Activity
+from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Who, unix
 from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.looking import looked_up, mentioners, why
 from socialcrawl.sources.marks import Snowflakes
 from socialcrawl.sources.reading import Reading
 from socialcrawl.sources.x.vocabulary import USER_FIELDS, Vocabulary
 
 LOOK_UP = 100  # users that one look-up answers for
 TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
+MENTIONS = "/2/users/:id/mentions"
 FIRST = 1_289_001_600  # 2010-11-06, Unix seconds: the first time that a timeline can be bounded by
 LATEST = 60.0  # seconds: X wants an end to lie ten seconds back by its clock
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")  # usernames that a look-up accepts
+NUMBER = re.compile(r"[0-9]{1,19}")  # ids that it accepts
 BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
-TOKEN = {TIMELINE: "pagination_token", SEARCH: "next_token"}
+TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token"}
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts of before November 2010 are counted, to 29.7e9
+TOGETHER, NOBODY = ("resolve", "probe"), Who(None, None)
 LATER = 1000  # the part of the first page of whom an account follows: timelines have fewer pages
 
 
 class XSource:
-    """X API v2: keyword search, look-ups of users, timelines.
+    """X API v2: keyword search, look-ups of users, timelines, mentions.
 
     An account with a mark is asked for what came since (`since_id`), and not whom it follows, which its first visit
     told. Where more came than X hands out, it begins with the oldest that it has; it refuses no `since_id` as too old.
 
     Of the requests of a pick, part 0 is a look-up and pages count from 1: an account whose id was learned before a
     restart is asked for its first page afterwards, and the stored look-up is not taken for that page.
+
+    A probe looks users up together with the ids of their latest posts, whose snowflakes tell when these were written
+    (LiveRank, paper 003, section 3.2). Who mentions an account is told by the newest 100 posts that do (focused
+    sampling, paper 004, section 4: the first 100 of a search for links to a page).
 
     Args:
         policy: page sizes and prices.
@@ -41,6 +51,7 @@ class XSource:
         span: what bounds a timeline in time, as `span` gives it; searches are not bounded.
         follows: the most pages (1,000 users each, all billed) of whom an account follows; 0 asks for none.
         follow: the occurrences that it is worth to be followed.
+        activity: when a probed account counts as active; None: no probe is asked for.
     """
 
     def __init__(
@@ -54,23 +65,33 @@ class XSource:
         span: Mapping[str, str] | None = None,
         follows: int = 0,
         follow: int = 0,
+        activity: Activity | None = None,
     ) -> None:
-        self.span, self.follows, self.follow = dict(span or {}), follows, follow
+        self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
 
     def width(self, act: str) -> int:
-        """100 users in a look-up; one node in everything else."""
-        return LOOK_UP if act == "resolve" else 1
+        """100 users in a look-up and in a probe; one node in everything else."""
+        return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One talk a timeline or search, one for each hundred users to look up."""
-        single = [pick for pick in batch if pick.act != "resolve"]
-        known = [pick for pick in batch if pick.act == "resolve" and accounts[pick.node].id]
-        named = [pick for pick in batch if pick.act == "resolve" and not accounts[pick.node].id]
-        made: list[Talk] = [self._search(p) if p.act == "search" else self._user(p, accounts[p.node]) for p in single]
-        for picks in (known, named):
-            made += [self._look_up(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
+        """One talk a timeline or search, one for each hundred users to look up or to probe.
+
+        Who mentions an account that is walked to at once, and is known by name only, is asked in one talk with that:
+        one look-up tells both its id.
+        """
+        alone = {"search": lambda pick, _: self._search(pick), "inward": self._inward}
+        pairs = _pairs(batch, accounts)
+        both = {pick.n for pair in pairs for pick in pair}
+        single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
+        made = [alone.get(pick.act, self._user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
+        made += [self._both(walk, inward, accounts[walk.node]) for walk, inward in pairs]
+        for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
+            asked = [pick for pick in batch if pick.act == act]
+            for known in (True, False):
+                picks = [pick for pick in asked if bool(accounts[pick.node].id) is known]
+                made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
         return made
 
     def mark(self, at: float) -> str:
@@ -85,21 +106,47 @@ class XSource:
         return {pick.n: reading.authors()}
 
     def _user(self, pick: Pick, who: Who) -> Talk:
-        reading, known = Reading(pick, self.follow), who.id
-        if known is None and not LEGAL.fullmatch(str(who.username)):
-            reading.missing = "unknown"  # X refuses the whole request; such names are left over from its early years
-        elif known is None:
-            reply = yield self._names((pick.n, 0), BY_NAME, {"usernames": str(who.username)}, 1)
-            reading.take(reply)
-            known = reply.answer.found.get(pick.node)
-            if known is None and reading.missing is None:
-                reading.missing = "unknown"
-        if known is not None and reading.missing is None:
+        reading = Reading(pick, self.follow)
+        known = yield from self._known(reading, who)
+        if known is not None:
             asked = {"id": known, **self.words.fields, **self._bounds(pick.since)}
             yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
             if reading.missing is None and pick.act != "recrawl":
                 yield from self._follows(reading, known)
         return {pick.n: reading.outcome()}
+
+    def _inward(self, pick: Pick, who: Who) -> Talk:
+        reading = Reading(pick)
+        known = yield from self._known(reading, who)
+        if known is not None:
+            asked = {"id": known, **self.words.fields, **self.words.search, **self.span}
+            yield from self._pages(reading, MENTIONS, asked, pages=1)
+        return {pick.n: mentioners(reading)}
+
+    def _both(self, walk: Pick, inward: Pick, who: Who) -> Talk:
+        reading = Reading(walk)
+        known = yield from self._known(reading, who)
+        if known is None:
+            told = reading.outcome()
+            return {walk.n: told, inward.n: replace(told, n=inward.n)}
+        there = Who(known, who.username)
+        told_of = yield from self._user(walk, there)
+        return {**told_of, **(yield from self._inward(inward, there))}
+
+    def _known(self, reading: Reading, who: Who) -> Generator[Request, Reply, str | None]:
+        """The id of an account, looked up where it is known by name only; None where it is missing."""
+        if who.id is not None:
+            return who.id
+        if not _legal(who):
+            reading.missing = "unknown"  # X refuses the whole request; such names are left over from its early years
+            return None
+        pick = reading.pick
+        reply = yield self._names((pick.n, 0), [who])
+        reading.take(reply)
+        known = reply.answer.found.get(pick.node)
+        if known is None and reading.missing is None:
+            reading.missing = "unknown"
+        return known if reading.missing is None else None
 
     def _bounds(self, since: str) -> Mapping[str, str]:
         """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""
@@ -141,27 +188,43 @@ class XSource:
                 return
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
-        by_id = accounts[picks[0].node].id is not None
-        outcomes: dict[int, Outcome] = {}
-        left = picks
-        sent = part = 0
-        # Whoever was not answered about is asked for once more: a reply that was stored before a restart may be that of
-        # fewer users, as an id learned in between moves a user from the names to the ids. The database may hold some.
-        while left and sent < 2:
-            names = [accounts[pick.node] for pick in left]
-            listed = ",".join(str(who.id if by_id else who.username) for who in names)
-            params = {"ids" if by_id else "usernames": listed}
-            reply = yield self._names((picks[0].n, part), BY_ID if by_id else BY_NAME, params, len(left))
-            answer = reply.answer
-            outcomes |= {p.n: Outcome(p.n, p.node, reply.at, missing=_why(p, reply, answer)) for p in left}
-            told = answer.found.keys() | answer.missing.keys()
-            left = [pick for pick in left if reply.kind not in PUT_OFF and pick.node not in told]
-            sent, part = sent + (reply.kind != "held"), part + 1
-        return outcomes
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
 
-    def _names(self, key: tuple[int, int], endpoint: str, params: Mapping[str, str], count: int) -> Request:
-        params = {**params, "user.fields": USER_FIELDS}
-        return Request(key, endpoint, params, count, self.policy.most(endpoint, count))
+        return (yield from looked_up(picks, accounts, self._names, judged))
+
+    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+        activity = self._rule()
+
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            return activity.outcome(pick, reply.at, reply.answer.active.get(pick.node), why(pick, reply))
+
+        # X refuses a whole request for one name that it has never given.
+        there = [pick for pick in picks if _legal(accounts[pick.node])]
+        outcomes = {pick.n: activity.outcome(pick, 0.0, missing="unknown") for pick in picks}
+        return outcomes | (yield from looked_up(there, accounts, self._latest, judged, anew=True))
+
+    def _rule(self) -> Activity:
+        if self.activity is None:
+            raise ValueError("a probe of a source that was given no activity")
+        return self.activity
+
+    def _names(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        """The look-up of users who are all known by id, or all by name."""
+        by_id = whos[0].id is not None
+        endpoint, listed = (BY_ID if by_id else BY_NAME), ",".join(str(who.id or who.username) for who in whos)
+        params = {"ids" if by_id else "usernames": listed, "user.fields": USER_FIELDS}
+        return Request(key, endpoint, params, len(whos), self.policy.most(endpoint, len(whos)))
+
+    def _latest(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        """The look-up of users with their latest posts; where these are billed, only if it matters when they wrote."""
+        plain, more = self._names(key, whos), self.words.probe
+        if "expansions" not in more:
+            return replace(plain, params={**plain.params, **more})
+        if self._rule().within is None:
+            return plain
+        most = plain.most + self.policy.price("post", len(whos))
+        return replace(plain, params={**plain.params, **more}, most=most)
 
 
 def span(begin: float | None, end: float | None, now: float) -> dict[str, str]:
@@ -187,9 +250,12 @@ def _stamp(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _why(pick: Pick, reply: Reply, answer: Answer) -> str | None:
-    if reply.kind in PUT_OFF:
-        return "temporary"
-    if pick.node in answer.missing:
-        return answer.missing[pick.node]
-    return None if pick.node in answer.found else "unknown"
+def _pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, Pick]]:
+    """(walk, inward) to the accounts of a batch that both ask for, and that are known by name only."""
+    named = [pick for pick in batch if accounts.get(pick.node, NOBODY).username and not accounts[pick.node].id]
+    inward = {pick.node: pick for pick in named if pick.act == "inward"}
+    return [(pick, inward[pick.node]) for pick in named if pick.act == "walk" and pick.node in inward]
+
+
+def _legal(who: Who) -> bool:
+    return bool(NUMBER.fullmatch(who.id) if who.id else LEGAL.fullmatch(who.username or ""))

@@ -4,7 +4,8 @@ An unknown or wrong-dialect field is not rejected by X: it is silently left out 
 speaks one vocabulary only, and `lacks` checks that what was asked for has really arrived.
 
 Expansions are billed, so the old vocabulary uses none; the new one can name the author of a post only by one, and uses
-it only where the author is not known anyway (search).
+it only where the author is not known anyway (search). A user's latest post is a plain field in the old vocabulary; in
+the new one it is an expansion, which brings the post and its price besides.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,10 @@ USER_FIELDS = "created_at,description,protected,public_metrics,url,verified"
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """One dialect: what to ask for, and what the answers call it."""
+    """One dialect: what to ask for, and what the answers call it.
+
+    `probe` asks a look-up of users for their latest posts, whose ids are in the field `recent`.
+    """
 
     name: str
     fields: Mapping[str, str]
@@ -28,11 +32,18 @@ class Vocabulary:
     references: str
     reposts: str
     posts: str
+    recent: str
+    includes: str
+    probe: Mapping[str, str]
 
     def lacks(self, post: Mapping[str, Any], *, search: bool) -> list[str]:
         """The requested fields that every post must have and this one has not, in alphabetical order."""
         needed = self.required | {"author_id"} if search else self.required
         return sorted(needed - post.keys())
+
+    def asks_recent(self, params: Mapping[str, str]) -> bool:
+        """Whether a look-up asks for the latest post of each user."""
+        return any(self.recent in params.get(name, "").split(",") for name in ("user.fields", "expansions"))
 
 
 TWEET = Vocabulary(
@@ -47,6 +58,9 @@ TWEET = Vocabulary(
     references="referenced_tweets",
     reposts="retweet_count",
     posts="tweet_count",
+    recent="most_recent_tweet_id",
+    includes="tweets",
+    probe={"user.fields": f"{USER_FIELDS},most_recent_tweet_id"},
 )
 
 POST = Vocabulary(
@@ -58,6 +72,9 @@ POST = Vocabulary(
     references="referenced_posts",
     reposts="repost_count",
     posts="post_count",
+    recent="most_recent_post_id",
+    includes="posts",
+    probe={"user.fields": USER_FIELDS, "expansions": "most_recent_post_id"},
 )
 
 VOCABULARIES = {TWEET.name: TWEET, POST.name: POST}

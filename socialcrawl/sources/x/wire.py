@@ -16,7 +16,7 @@ from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import date
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.x import classify, parse
-from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, TIMELINE
+from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
 from socialcrawl.sources.x.transport import Session
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
@@ -102,13 +102,13 @@ class XWire:
             return replace(bare, kind="invalid", why=why)
         try:
             page = self._page(request, body if bare.kind == "ok" else {"errors": _gone(request, body)})
-            cursor = parse.cursor(body)
+            cursor, more = parse.cursor(body), parse.included(body, self.words)
         except parse.FieldsMissingError as error:
             why = (
                 f"X did not send the fields that were asked for ({', '.join(error.args[0])}): it may no longer speak "
                 f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
             )
-            return replace(bare, kind="invalid", cost=bare.cost + self._price(*_returned(body)), why=why)
+            return replace(bare, kind="invalid", cost=bare.cost + self._price(*_returned(request, body)), why=why)
         except (KeyError, TypeError, AttributeError) as error:
             why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
             return replace(bare, kind="lost", cost=request.most, why=redacted(why))
@@ -118,7 +118,7 @@ class XWire:
             kind="missing" if nothing else "ok",
             rows=page,
             cursor=cursor,
-            cost=bare.cost + self._price(len(page.posts), len(page.accounts)),
+            cost=bare.cost + self._price(len(page.posts) + more, len(page.accounts)),
             why="",
         )
 
@@ -127,13 +127,14 @@ class XWire:
 
     def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):
-            return parse.users_page(body, self.words)
+            return parse.users_page(body, self.words, recent=self.words.asks_recent(request.params))
         if request.endpoint == FOLLOWING:
             return parse.follows_page(body, self.words, request.params["id"])
-        author = request.params.get("id")
+        user = request.params.get("id")
+        author = user if request.endpoint == TIMELINE else None
         page = parse.posts_page(body, self.words, self.hits, keep=self.keep, author=author)
-        if author and not page.posts and (reason := parse.gone(body.get("errors") or ())):
-            return Page(missing=[(Who(author, None), reason)])
+        if user and not page.posts and (reason := parse.gone(body.get("errors") or ())):
+            return Page(missing=[(Who(user, None), reason)])
         return page
 
 
@@ -176,7 +177,7 @@ def _lost(error: Exception) -> str:
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
     """Whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
     about_one = str(problem.get("type", "")).endswith(classify.RESOURCE)
-    return about_one and request.endpoint in (TIMELINE, FOLLOWING, BY_ID, BY_NAME)
+    return about_one and request.endpoint in (TIMELINE, MENTIONS, FOLLOWING, BY_ID, BY_NAME)
 
 
 def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -189,8 +190,9 @@ def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any
     ]
 
 
-def _returned(body: Mapping[str, Any]) -> tuple[int, int]:
+def _returned(request: Request, body: Mapping[str, Any]) -> tuple[int, int]:
     """The posts and users of an answer whose fields are not those that were asked for: it was billed all the same."""
-    includes = body.get("includes")
+    includes, many = body.get("includes"), len(body["data"])
     users = includes.get("users") if isinstance(includes, dict) else None
-    return len(body["data"]), len(users) if isinstance(users, list) else 0
+    more = len(users) if isinstance(users, list) else 0
+    return (0, many + more) if request.endpoint in (BY_ID, BY_NAME) else (many, more)

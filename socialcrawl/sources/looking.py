@@ -1,0 +1,62 @@
+"""Look-ups of many accounts at once, and what is made of their answers: for seeds, and for probes of life. Pure."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+import numpy as np
+
+from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.sources.reading import Reading
+
+MOST = 4  # requests for the same accounts at most: twice the platform, and what the database answered
+
+
+def looked_up(
+    picks: Sequence[Pick],
+    accounts: Mapping[Node, Who],
+    ask: Callable[[tuple[int, int], Sequence[Who]], Request],
+    judge: Callable[[Pick, Reply], Outcome],
+    *,
+    anew: bool = False,
+) -> Generator[Request, Reply, dict[int, Outcome]]:
+    """The outcomes of picks that one request answers, by n.
+
+    Whoever was not answered about is asked for once more: the database may hold the answer for some only, and a reply
+    that was stored before a restart may be that of fewer accounts, as an id learned in between moves an account from
+    the names to the ids.
+
+    Args:
+        picks: no more than a request can name.
+        accounts: how the platform calls their nodes.
+        ask: the request for some accounts, from its key.
+        judge: what an answer says of a pick.
+        anew: whether what the database holds is no answer: it does not know who is still there.
+    """
+    outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing="temporary") for pick in picks}
+    left, sent, part = list(picks), 0, 0
+    while left and sent < 2 and part < MOST:
+        reply = yield ask((picks[0].n, part), [accounts[pick.node] for pick in left])
+        sent, part = sent + (reply.kind != "held"), part + 1
+        if anew and reply.kind == "held":
+            continue
+        outcomes |= {pick.n: judge(pick, reply) for pick in left}
+        told = reply.answer.found.keys() | reply.answer.missing.keys()
+        left = [pick for pick in left if reply.kind not in PUT_OFF and pick.node not in told]
+    return outcomes
+
+
+def why(pick: Pick, reply: Reply) -> str | None:
+    """Why the account of a pick is missing, as an answer to a look-up tells it; None: it is there."""
+    if reply.kind in PUT_OFF:
+        return "temporary"
+    if pick.node in reply.answer.missing:
+        return reply.answer.missing[pick.node]
+    return None if pick.node in reply.answer.found else "unknown"
+
+
+def mentioners(reading: Reading) -> Outcome:
+    """What was read of the posts that mention an account: their authors but itself, as targets without weight."""
+    pick = reading.pick
+    if reading.missing is not None:
+        return Outcome(pick.n, pick.node, reading.at, missing=reading.missing, posts=reading.posts)
+    nodes = np.array([node for node in reading.found if node != pick.node], np.int64)
+    return Outcome(pick.n, pick.node, reading.at, targets=nodes, alpha=np.zeros(len(nodes)), posts=reading.posts)
