@@ -9,6 +9,7 @@ from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.seeds import Seeds
+from socialcrawl.crawls import chosen, looking_on, predicate, refreshing, sampling, steered, tracking, wider
 from socialcrawl.graph import COLUMNS
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
@@ -17,13 +18,16 @@ from socialcrawl.limits.retry import Backoff
 from socialcrawl.limits.shared import Membership, Shared
 from socialcrawl.model import Node, Stop, Wait
 from socialcrawl.pace import Pace
-from socialcrawl.plan import THREADS, Plan, chosen, looking_on, plan, steered, tracking
+from socialcrawl.plan import THREADS, Plan, plan
 from socialcrawl.platforms.platform import Keys, Wired
 from socialcrawl.protocols import Source, Watcher
+from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.run import Parts
+from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Excluding
-from socialcrawl.standings import Keeping
+from socialcrawl.sources.focusing import Focus
+from socialcrawl.standings import Keeping, drawn, standings
 from socialcrawl.store.campaigns import Change, Line, campaign, line
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.sparing import Sparing
@@ -33,6 +37,8 @@ from socialcrawl.store.sql import SqlStore
 from socialcrawl.tokens import TokenLeases, state_folder
 from socialcrawl.track.crawl import Track
 from socialcrawl.track.picture import COLUMNS as SEEN
+
+Crawling = Collect | Track | Refresh | Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ class Campaign:
     settings: Settings
     plan: Plan
     parts: Parts
-    crawl: Collect | Track
+    crawl: Crawling
     planner: WindowPlanner
     clock: Interruptible
     store: SqlStore
@@ -142,7 +148,7 @@ def build(
     names = store.enlist(meant.usernames, clock.now())
     source = _source(meant, along.texts, clock.now())
     seeds = _seeds(meant, along, names)
-    crawl = _crawl(settings, seeds, source)
+    crawl = _crawl(meant, seeds, source)
     most, together = settings.budget.max_nodes, settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
@@ -157,9 +163,13 @@ def known_as(settings: Settings) -> str:
     return f"{settings.name!r} ({settings.database})"
 
 
-def _attended(watcher: Watcher, crawl: Collect | Track, store: SqlStore, now: Callable[[], float]) -> Watcher:
-    """Who looks on; of a campaign that tracks accounts also whoever writes down what it knows of them."""
-    return Keeping(watcher, crawl, store.stand, now) if isinstance(crawl, Track) else watcher
+def _attended(watcher: Watcher, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
+    """Who looks on; of a campaign that tracks accounts, or samples, also whoever writes down what it knows of them."""
+    if isinstance(crawl, Track):
+        return Keeping(watcher, crawl, lambda: store.stand(standings(crawl)), now)
+    if isinstance(crawl, Sample):
+        return Keeping(watcher, crawl, lambda: store.sample(drawn(crawl)), now)
+    return watcher
 
 
 def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
@@ -177,7 +187,12 @@ def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
     )
 
 
-def _crawl(settings: Settings, seeds: Seeds, source: Source) -> Collect | Track:
+def _crawl(meant: Plan, seeds: Seeds, source: Source) -> Crawling:
+    settings = meant.settings
+    if settings.kind == "refresh":
+        return refreshing(settings, source.width)
+    if settings.kind == "sample":
+        return sampling(settings, seeds, source.width, inward=meant.platform.inward)
     if settings.kind == "track":
         return tracking(settings, seeds, source.width, source.mark)
     estimator, choice = chosen(settings)
@@ -185,8 +200,11 @@ def _crawl(settings: Settings, seeds: Seeds, source: Source) -> Collect | Track:
 
 
 def _source(meant: Plan, queries: list[str], now: float) -> Source:
-    """The platform, as the campaign asks it: neither the forgotten nor the excluded."""
-    return Sparing(Excluding(meant.platform.source(meant.terms, queries, now), meant.accounts))
+    """The platform, as the campaign asks it: neither the forgotten nor the excluded; a sample judges who is read."""
+    source = meant.platform.source(meant.terms, queries, now)
+    if meant.settings.kind == "sample":
+        source = Focus(source, predicate(meant.settings), wider(meant.settings))
+    return Sparing(Excluding(source, meant.accounts))
 
 
 def _planner(meant: Plan, allowed: Access, member: Membership | None) -> WindowPlanner:
@@ -219,7 +237,8 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         undo.pop_all()
     source = settings.source
     links = meant.terms.links
-    reuse = Reuse(source.reuse_hours, meant.topic.hits, source.keep_original, links)
+    hours = 0.0 if settings.kind == "refresh" else source.reuse_hours  # who was alive need not be so any more
+    reuse = Reuse(hours, meant.topic.hits, source.keep_original, links)
     return SqlStore(
         connection,
         number,

@@ -14,9 +14,9 @@ from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
 from socialcrawl.collect.estimators.contract import Terms
 from socialcrawl.collect.seeds import SAME, TRIES
+from socialcrawl.crawls import chosen, past
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick
-from socialcrawl.plan import chosen, past
 from socialcrawl.protocols import History
 from socialcrawl.settings import Settings, checked
 from socialcrawl.sources.web.urls import normalised

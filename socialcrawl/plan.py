@@ -1,32 +1,25 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
-from typing import Any
 
-from socialcrawl.collect.estimators import Estimator, named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import Strategy, strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.quote import at_most, total
 from socialcrawl.limits.rate import TOGETHER
-from socialcrawl.limits.shape import Shape
+from socialcrawl.limits.shape import Done, Shape
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import MILLS_PER_DOLLAR, Node
+from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Platform, Terms
 from socialcrawl.policies import policy, policy_in
-from socialcrawl.relevance import Topic
+from socialcrawl.relevance import NOTHING, Topic
 from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Accounts
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.crawl import Track
-from socialcrawl.track.target import Target
 from socialcrawl.words import seconds
 
 KINDS = ("app", "user", "public")  # of tokens
@@ -66,11 +59,14 @@ class Plan:
     @property
     def shape(self) -> Shape:
         """The campaign in numbers, of which quotes are made."""
-        settings, track = self.settings, self.settings.track
-        tracks = settings.kind == "track"
+        settings, track, refresh = self.settings, self.settings.track, self.settings.refresh
+        tracks, roles = settings.kind == "track", self.platform.roles
+        exists = refresh.within(settings.source.platform) is None  # whoever is there is alive
+        if exists:
+            roles = replace(roles, last="")
         return Shape(
             policy=self.policy,
-            roles=self.platform.roles,
+            roles=roles,
             kinds=tuple(credential.kind for credential, _ in self.platform.credentials(settings)),
             queries=len(self.queries),
             search_pages=settings.seeds.search_pages,
@@ -84,6 +80,10 @@ class Plan:
             flight=min(THREADS, settings.crawl.together or THREADS),
             back=track.p if tracks else 0.0,
             rest=track.pause if tracks else 0.0,
+            tests=settings.kind == "refresh",
+            learning=(max(refresh.check, refresh.z), refresh.check + refresh.z),
+            latest=settings.source.platform == "x" and self.platform.expanded(settings) and not exists,
+            inward=settings.kind == "sample" and settings.sample.inward,
         )
 
     @property
@@ -93,6 +93,13 @@ class Plan:
         steps = f"{crawl.steps:,} steps" if crawl.steps else ""
         if self.settings.kind == "collect":
             return f"{steps or 'steps until the frontier is empty'} with {crawl.estimator}"
+        if self.settings.kind == "refresh":
+            rank, training = self.settings.refresh.steering(self.settings.source.platform)
+            return f"{steps or 'all of the dataset'}, in the order {rank} learned from {training}"
+        if self.settings.kind == "sample":
+            sample = self.settings.sample
+            ends = f", until {sample.samples:,} visits count" if sample.samples else ""
+            return f"{steps or 'no end'}, {sample.walkers} walks with focus {sample.focus}{ends}"
         return f"{steps or 'no end'}, tracking {track.target} with {track.expansion} and {track.recrawl}"
 
     @property
@@ -107,8 +114,13 @@ class Plan:
 
     @property
     def most(self) -> int | None:
-        """The most that the whole campaign can cost, in mills of a cent; None where nothing bounds it."""
-        money = total(self.shape, at_most(self.shape)).money
+        """The most that the whole campaign can cost, in mills of a cent; None where nothing bounds it.
+
+        Of an old dataset its size is not known here.
+        """
+        if self.shape.tests and not self.settings.crawl.steps:
+            return self.caps.money
+        money = total(self.shape, at_most(self.shape, Done(dataset=self.settings.crawl.steps or 0))).money
         return None if isinf(money) else round(money)
 
     def guard(self) -> None:
@@ -118,7 +130,15 @@ class Plan:
             SettingsError: the campaign could spend without limit.
         """
         budget = self.settings.budget
-        if not self.billed or budget.max_posts is not None or budget.max_money is not None:
+        if not self.billed or budget.max_money is not None:
+            return
+        if self.settings.kind == "refresh":  # by which posts are not read, so that no number of them is a bound
+            user = self.table.price("user", 1) / MILLS_PER_DOLLAR
+            raise SettingsError(
+                f"This campaign would ask {self.base}, which bills what it returns: ${user:.3f} for each account that "
+                "is tested. Set max_money (dollars) under [budget]."
+            )
+        if budget.max_posts is not None:
             return
         timelines = self.table.endpoint(self.timeline)
         page = self.table.price("post", timelines.page)
@@ -144,9 +164,11 @@ def plan(settings: Settings) -> Plan:
     base = settings.source.base_url or table.base_url
     platform.fits(settings, base)
     usernames = _usernames(settings, platform)
-    queries = platform.queries(settings, topic)
-    if not queries and not usernames:
-        search = "set search = true or " if platform.searches else ""
+    begins = settings.kind != "refresh"  # what it tests is brought by an import
+    queries = platform.queries(settings, topic) if begins else []
+    if begins and not queries and not usernames:
+        wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
+        search = f"{wanted} " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
     rules = table.limited(settings.limits.k, settings.limits.d)
     billed = (table.billed or policy(settings.source.platform).billed) and not is_loopback(base)
@@ -174,7 +196,24 @@ def about(settings: Settings) -> Topic:
     Raises:
         SettingsError: the keywords are unusable.
     """
-    return Topic(settings.topic.keywords, settings.topic.patterns, settings.topic.languages, *settings.topic.span)
+    given, sample = settings.topic, settings.sample
+    without = settings.kind == "refresh" or (settings.kind == "sample" and sample.by_name and not sample.counts)
+    if without and not given.keywords and not given.patterns:
+        return NOTHING
+    if settings.kind == "sample" and not given.keywords and not given.patterns:
+        raise SettingsError(
+            "Nothing tells what the sample is of: name keywords under [topic]; or, where names or addresses tell who "
+            "is on topic, patterns under [sample] and usernames to start from under [seeds]."
+        )
+    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree))
+
+
+def _judge(tree: Path | None) -> Callable[[str], int] | None:
+    if tree is None:
+        return None
+    from socialcrawl.sample.tree import Tree  # noqa: PLC0415 - few campaigns have one
+
+    return Tree.load(tree).hits
 
 
 def _asked(usernames: list[str], accounts: Accounts) -> None:
@@ -218,94 +257,3 @@ def _caps(settings: Settings) -> Caps:
 def _usernames(settings: Settings, platform: Platform) -> list[str]:
     file = settings.seeds.file
     return platform.names([*settings.seeds.usernames, *(usernames_in(file) if file is not None else ())])
-
-
-def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
-    """The estimator and the strategy of a campaign, which have learned nothing yet."""
-    how = settings.crawl
-    estimator = _estimator(settings, how.estimator, how.regressor)
-    return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
-
-
-def past(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Seeds:
-    """The seeds of a crawl that folds a stored history and asks nobody.
-
-    Args:
-        settings: those of the campaign.
-        names: the accounts it named.
-        topics: the first pick.n under each new topic.
-    """
-    asked = known.of(settings)
-    look_up = not asked.expanded(settings)
-    return Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
-
-
-def tracking(
-    settings: Settings,
-    seeds: Seeds,
-    width: Callable[[str], int] = lambda _: 1,
-    mark: Callable[[float], str] = lambda _: "",
-) -> Track:
-    """The crawl of a campaign that tracks accounts; `width` and `mark` are its source's, where it asks anybody."""
-    track = settings.track
-    return Track(
-        seeds,
-        Choice(track.expansion, track.recrawl, track.p, settings.seed),
-        settings.crawl.steps,
-        width,
-        mark=mark,
-        window=track.width,
-        rest=track.pause,
-        again=track.absence,
-        target=aim(settings),
-    )
-
-
-def aim(settings: Settings) -> Target:
-    """What a campaign that tracks accounts is after. It keeps OPIC's cash whatever that is."""
-    track = settings.track
-    return Target(
-        track.target,
-        track.topical,
-        track.parallel,
-        cash=True,
-        memory=track.remembered,
-        lean=track.lean,
-        extra=track.extra,
-    )
-
-
-def steered(settings: Settings) -> None:
-    """Nothing, where those who choose for a campaign can be made.
-
-    Raises:
-        SettingsError: one of them cannot.
-    """
-    if settings.kind == "collect":
-        chosen(settings)
-        looking_on(settings)
-
-
-def looking_on(settings: Settings) -> dict[str, Estimator]:
-    """The estimators that only look on, by name, in the order of the file; they have learned nothing yet.
-
-    The arguments under `regressor` are those of the estimator that steers: a shadow of scikit-learn has its own
-    defaults.
-
-    Raises:
-        SettingsError: one of them cannot be made.
-    """
-    return {name: _estimator(settings, name, {}) for name in settings.crawl.shadows}
-
-
-def _estimator(settings: Settings, name: str, options: Mapping[str, Any]) -> Estimator:
-    how = settings.crawl
-    return named(
-        name,
-        seed=settings.seed,
-        switch_after=how.switch_after,
-        start=how.start,
-        nr_d=how.nr_d,
-        features=how.features,
-        options=options,
-    )

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -12,6 +13,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
 from socialcrawl.sections.crawling import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
+from socialcrawl.sections.refreshing import RefreshSection
+from socialcrawl.sections.sampling import SampleSection
 from socialcrawl.sections.standing import NotifySection, ScheduleSection
 from socialcrawl.sections.tracking import TrackSection
 from socialcrawl.sections.values import Section
@@ -24,9 +27,29 @@ COLLECTS = (
     "estimator", "switch_after", "start", "strategy", "q", "zeta", "nr_d", "features", "regressor", "shadows",
 )  # fmt: skip
 """Keys of [crawl] that only a campaign of kind collect has."""
-TRACKS = ("target", "topical", "expansion", "recrawl", "p", "window", "rest", "parallel")
-"""Keys of [track] that every campaign of that kind rests on; of later ones, those that are not as usual."""
+OTHERS: dict[str, tuple[str, ...]] = {
+    "track": ("target", "topical", "expansion", "recrawl", "p", "window", "rest", "parallel"),
+    "refresh": ("rank", "training", "z", "active"),
+    "sample": ("focus", "walkers", "consistency", "mutual", "inward"),
+}
+"""The kinds but collect, and the keys of their sections that every such campaign rests on.
+
+Of the other keys it rests on those that are not as usual.
+"""
+WITHOUT = {"refresh": ("topic", "seeds")}
+"""The sections in which nothing may be said, by kind: whoever wrote something there expects what does not come."""
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "command")}
+
+
+FILES = ("tree", "labels", "wider_labels")
+"""Keys of [sample] that name files by which accounts are judged."""
+
+
+def _digest(path: Path) -> str:
+    try:
+        return blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read ({error.strerror}): [sample] names it.") from error
 
 
 def _database(given: Any) -> Where:
@@ -55,15 +78,18 @@ class Settings(Section):
         WithJsonSchema({"type": "string", "default": "socialcrawl.db"}),
         Field(description="an SQLite file, made if it is not there, or postgresql://USER@HOST/NAME"),
     ] = Path("socialcrawl.db")
-    kind: Literal["collect", "track"] = Field(
+    kind: Literal["collect", "track", "refresh", "sample"] = Field(
         default="collect",
-        description="collect: accounts that speak of the topic; track: who counts, and stay with them",
+        description="collect: accounts that speak of the topic; track: who counts, and stay with them; refresh: who of "
+        "an old dataset is alive; sample: what the whole topic looks like",
     )
-    topic: TopicSection
+    topic: TopicSection = TopicSection()
     accounts: AccountsSection = AccountsSection()
     seeds: SeedsSection = SeedsSection()
     crawl: CrawlSection = CrawlSection()
     track: TrackSection = TrackSection()
+    refresh: RefreshSection = RefreshSection()
+    sample: SampleSection = SampleSection()
     budget: BudgetSection = BudgetSection()
     source: SourceSection = SourceSection()
     limits: LimitsSection = LimitsSection()
@@ -72,12 +98,21 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        if self.kind == "collect" and "track" in self.model_fields_set:
-            raise ValueError('[track] belongs to kind = "track": write that above [topic], or take [track] out')
-        wrong = [key for key in COLLECTS if key in self.crawl.model_fields_set and self.kind == "track"]
+        if self.kind in ("collect", "track") and "topic" not in self.model_fields_set:
+            raise ValueError("topic is missing: `socialcrawl init` writes a file that has it")
+        for kind in OTHERS:
+            if kind in self.model_fields_set and self.kind != kind:
+                raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or take [{kind}] out')
+        if idle := [name for name in WITHOUT.get(self.kind, ()) if getattr(self, name) != type(getattr(self, name))()]:
+            raise ValueError(
+                f'[{idle[0]}] has no effect where kind = "{self.kind}", whose accounts `socialcrawl import` brings: '
+                "take it out"
+            )
+        wrong = [key for key in COLLECTS if key in self.crawl.model_fields_set and self.kind != "collect"]
         if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
             raise ValueError(
-                f'{wrong[0]} under [crawl] belongs to kind = "collect": take it out; who is asked is said under [track]'
+                f'{wrong[0]} under [crawl] belongs to kind = "collect": take it out; who is asked is said under '
+                f"[{self.kind}]"
             )
         return self
 
@@ -96,11 +131,17 @@ class Settings(Section):
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
-        if self.kind == "track":
+        if self.kind != "collect":
             chosen["kind"] = whole["kind"]
-            usual, own = TrackSection().model_dump(mode="json"), whole["track"]
-            chosen["track"] = {key: own[key] for key in own if key in TRACKS or own[key] != usual[key]}
+            usual, own = type(getattr(self, self.kind))().model_dump(mode="json"), whole[self.kind]
+            chosen[self.kind] = {key: own[key] for key in own if key in OTHERS[self.kind] or own[key] != usual[key]}
             chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in COLLECTS}
+        if self.kind == "refresh":  # nobody is searched for, and nothing that is asked depends on what it is about
+            chosen["seeds"] = {"usernames": usernames}
+            del chosen["topic"]
+            chosen["refresh"]["active"] = self.refresh.rule(self.source.platform)
+        if self.kind == "sample":  # what files say counts, not where they are
+            chosen["sample"] |= {key: _digest(path) for key in FILES if (path := getattr(self.sample, key))}
         if accounts := {key: names for key, names in whole["accounts"].items() if names}:
             chosen["accounts"] = accounts
         return chosen
@@ -123,8 +164,22 @@ def read(path: Path) -> Settings:
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
     source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
+    files = {key: path.parent / name for key in FILES if (name := getattr(settings.sample, key))}
+    sample = settings.sample.model_copy(update=files)
     database = path.parent / settings.database if isinstance(settings.database, Path) else settings.database
-    return settings.model_copy(update={"database": database, "seeds": seeds, "source": source})
+    placed = {"database": database, "seeds": seeds, "source": source, "sample": sample}
+    return settings.model_copy(update=placed)
+
+
+def stored(given: dict[str, Any], origin: str) -> Settings:
+    """The settings that a database keeps, all of them: sections of other kinds of campaigns say nothing.
+
+    Raises:
+        SettingsError: with one line for each key that is wrong.
+    """
+    kind = given.get("kind", "collect")
+    idle = {*OTHERS, *WITHOUT.get(kind, ())} - {kind}
+    return checked({key: told for key, told in given.items() if key not in idle}, origin)
 
 
 def checked(given: dict[str, Any], origin: str) -> Settings:

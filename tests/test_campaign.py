@@ -235,3 +235,15 @@ def test_pages_in_a_report_have_no_at(mock, tmp_path):
         lines = [line.split() for line in console.file.getvalue().splitlines()]
         assert [word, "relevance"] in [line[:2] for line in lines]
         assert {line[0] for line in lines if line} >= {name, "did:plc:bob"}
+
+
+def test_a_report_says_which_setting_excludes_a_seed(mock, tmp_path):
+    settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2})
+    found = work(settings, Console(file=io.StringIO()), quiet=True).found
+    for platform, where in (("web", "a host that [source] hosts does not name"), ("x", "[accounts] exclude names it")):
+        console = Console(file=io.StringIO(), width=200)
+        lost = [("https://b.example/", "excluded"), ("ann", "suspended")]
+        show(console, replace(found, platform=platform), None, billed=False, unread=lost)
+        lines = [line for line in console.file.getvalue().splitlines() if line.startswith("  ")]
+        assert any(line.startswith("  https://b.example/: excluded: ") and where in line for line in lines)
+        assert "  ann: suspended" in lines

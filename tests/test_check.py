@@ -126,6 +126,25 @@ def test_what_is_wrong_with_the_new_keys_is_told_with_its_file(tmp_path, section
     assert said in console.file.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("sample", "said"),
+    [
+        ({"labels": "none.csv"}, "none.csv"),
+        ({"least": 0}, "Nothing tells what is on topic: give least"),
+        ({"expressions": ["(("]}, "The regular expression '((' is not valid: missing )"),
+    ],
+)
+def test_what_a_sample_cannot_judge_by_is_told_beside_the_budget_that_is_missing(tmp_path, sample, said):
+    seeds = {"usernames": ["ann"]}
+    written(tmp_path, "a.toml", name="a", kind="sample", topic={"keywords": ["sky"]}, seeds=seeds, sample=sample)
+    console = Console(file=StringIO(), width=300)
+    assert check([tmp_path / "a.toml"], console) == 2
+    lines = console.file.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["WRONG"] * 2
+    assert any("Set max_money (dollars) or max_posts under [budget]" in line for line in lines)
+    assert any(said in line for line in lines)
+
+
 PAGE = (Path(__file__).parent.parent / "docs" / "campaigns.md").read_text("utf-8")
 
 

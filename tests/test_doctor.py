@@ -13,6 +13,7 @@ import pytest
 from commands import socialcrawl
 from crawling import TOKEN, TOKEN_ENV, TOPIC, campaign_of, crawl, posts
 from rich.console import Console
+from test_platforms import AND_THE_WEB
 
 from socialcrawl.access import access
 from socialcrawl.apps import doctor as app
@@ -90,6 +91,24 @@ def test_all_is_well_where_it_is_and_one_request_tells(mock, tmp_path):
 def test_the_doctor_speaks_the_vocabulary_of_the_campaign(mock, tmp_path, width):
     code, checks = seen(file_of(tmp_path, mock.url, more='vocabulary = "post"'), width)
     assert (code, checks["answer"][0]) == (0, "ok")
+
+
+@AND_THE_WEB
+def test_all_is_well_with_a_campaign_that_has_no_seeds_on_every_platform(on, mock, tmp_path):
+    file = tmp_path / "mine.toml"
+    source = "\n".join(f"{key} = {json.dumps(told)}" for key, told in on.source.items())
+    head = f'name = "mine"\ndatabase = "mine.db"\nkind = "refresh"\n[budget]\nmax_money = 5.0\n[source]\n{source}\n'
+    file.write_text(f'{head}base_url = "{mock.url}"\ntimeout = 5.0\n')
+    code, checks = seen(file, 400)
+    assert (code, checks["settings"][0]) == (0, "ok")
+    if on.name == "web":
+        assert checks["request"] == ("-", "left out: the campaign file names no page to ask for")
+        assert "answer" not in checks
+    else:
+        assert checks["request"][1].startswith("one request to ")
+        assert checks["answer"][0] == "warn", "it answers, and what was asked for is not in the town"
+        assert re.match(r"(the token main works|it answers without a token), but", checks["answer"][1])
+        assert checks["limits"][0] == "ok"
 
 
 def test_offline_nothing_is_asked(mock, tmp_path):

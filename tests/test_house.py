@@ -20,9 +20,9 @@ FLOORS = [
     {"daemon"},
     {"build"},
     {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
-    | {"access", "tokens", "words", "clock", "tracked", "standings"},
-    {"collect", "track", "sources"},
-    {"importance", "graph", "links", "relevance", "limits", "store"},
+    | {"access", "tokens", "words", "clock", "crawls", "standings", "reports"},
+    {"collect", "track", "refresh", "sample", "sources"},
+    {"importance", "graph", "links", "relevance", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "secret"},
     {"model", "errors", "__init__"},
 ]
@@ -48,8 +48,8 @@ HOMES = {
     "psycopg": ("store/",),
     "warcio": ("store/exports/",),
     "datasette": ("apps/explore.py",),
-    "scipy": ("importance/",),
-    "sklearn": ("collect/estimators/",),
+    "scipy": ("importance/", "sample/"),
+    "sklearn": ("collect/estimators/", "sample/"),
     "pydantic": ("settings.py", "sections/", "policies.py"),
     "tenacity": ("limits/",),
 }

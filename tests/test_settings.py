@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.crawls import looking_on
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Rule, Tariff
 from socialcrawl.model import unix
-from socialcrawl.plan import THREADS, looking_on, plan
+from socialcrawl.plan import THREADS, plan
 from socialcrawl.policies import policy
 from socialcrawl.schedule import Schedule, cron
 from socialcrawl.settings import Settings, checked
@@ -212,6 +213,7 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
         "/2/users": Endpoint(quarters(300), quarters(900), 100, "user"),
         "/2/users/:id/following": Endpoint(quarters(300), quarters(300), 1000, "user"),
         "/2/users/:id/tweets": Endpoint(quarters(10_000), quarters(900), 100, "post"),
+        "/2/users/:id/mentions": Endpoint(quarters(450), quarters(300), 100, "post"),
         "/2/tweets/search/recent": Endpoint(quarters(450), quarters(300), 100, "post"),
         "/2/tweets/counts/recent": Endpoint(quarters(300), (), 1, "count", 0.005),
         "/2/usage/tweets": Endpoint(quarters(50), (), 1, "usage"),

@@ -30,6 +30,7 @@ from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.model import Credential, Node, Stop, Wait, unix
 from socialcrawl.relevance import worth
+from socialcrawl.reports.tracked import crawl_of, tracked
 from socialcrawl.run import Parts, run
 from socialcrawl.sources.x.source import TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import TWEET
@@ -45,7 +46,6 @@ from socialcrawl.track.expansion import EXPANSIONS
 from socialcrawl.track.picture import COLUMNS
 from socialcrawl.track.recrawl import RECRAWLS
 from socialcrawl.track.target import TARGETS, Target
-from socialcrawl.tracked import crawl_of, tracked
 
 LIMIT = 100_000
 TRACK = {"window": "all", "rest": "1ms", "target": "importance", "expansion": "opic", "recrawl": "yru"}
@@ -258,10 +258,9 @@ def test_nothing_of_the_forgotten_is_left_and_the_campaign_goes_on(visited, tmp_
     assert rows(database, "select count(*) > 10 from standing") == [(1,)]
 
 
-def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end(monkeypatch):
+def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
     crawl, told, clock = SimpleNamespace(picks=0), [], Clock()
-    seen = Keeping(Watcher(), crawl, told.append, clock.now)
-    monkeypatch.setattr("socialcrawl.standings.standings", lambda of: of.picks)
+    seen = Keeping(Watcher(), crawl, lambda: told.append(crawl.picks), clock.now)
     picked = (SimpleNamespace(n=0),)
     for crawl.picks in range(1, 21):  # a visit a minute
         clock.time += 60.0
@@ -290,7 +289,7 @@ def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end(mon
         ({"kind": "track", "track": {"expansion": "best"}}, "known are: ai, gai, opic"),
         ({"kind": "track", "track": {"window": "7"}}, "write it with its unit"),
         ({"kind": "track", "track": {"p": 1.5}}, "less than or equal to 1"),
-        ({"kind": "trak"}, "'collect' or 'track'"),
+        ({"kind": "trak"}, "'collect', 'track', 'refresh' or 'sample'"),
     ],
 )
 def test_what_is_wrong_with_a_campaign_that_tracks_is_told(sections, said):

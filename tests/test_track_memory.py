@@ -12,21 +12,21 @@ from test_track_campaign import LIMIT, crawled, earlier, tracking
 from tracking import Timed, answer, drive, tell, track
 from wild import many
 
+from socialcrawl.crawls import aim
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.adaptive import Adaptive
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.windows import Fixed, Interpolation
 from socialcrawl.mock.server import running
 from socialcrawl.model import Node, Pick
-from socialcrawl.plan import aim
 from socialcrawl.relevance import worth
+from socialcrawl.reports.tracked import crawl_of, standings, tracked
 from socialcrawl.settings import checked
 from socialcrawl.store.database import connect
 from socialcrawl.store.traces import Traces
 from socialcrawl.track.choice import Choice
 from socialcrawl.track.picture import COLUMNS, CRAWLED, FRONTIER
 from socialcrawl.track.target import Target
-from socialcrawl.tracked import crawl_of, standings, tracked
 
 RICHEST = Choice("opic", "opic", 0.5, 3)
 PAST = 0.0102345678  # what the virtual page of the dictionaries may hold: no sum of fractions lies at it

@@ -18,10 +18,10 @@ from socialcrawl.apps.tracking import show, visits
 from socialcrawl.errors import SettingsError
 from socialcrawl.explain import unread
 from socialcrawl.lab.generate import topics
+from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited, Yield
 from socialcrawl.settings import checked, read
 from socialcrawl.store.summary import summary
 from socialcrawl.store.traces import Traces
-from socialcrawl.tracked import Place, Tracked, Visit, Visited, Yield
 
 PAGE = (Path(__file__).parent.parent / "docs" / "track.md").read_text("utf-8")
 REHEARSAL = PAGE[PAGE.index("## A rehearsal") : PAGE.index("## What it tells")]

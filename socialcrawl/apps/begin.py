@@ -13,23 +13,46 @@ TEMPLATES = {
     "mastodon": "campaign-mastodon.toml",
     "web": "campaign-web.toml",
 }
+REFRESH = "refresh"
+KINDS: dict[str, tuple[str, ...]] = {
+    "collect": (),
+    "refresh": ("topic", "seeds", "crawl", "track"),
+    "sample": ("crawl", "track"),
+}
+"""The kinds, and the sections of a template that they have not, or otherwise."""
 NEXT = {
     "x": "edit it, export X_BEARER_TOKEN",
     "bluesky": "edit it (name seeds, or an app password: search is often closed to others)",
     "mastodon": "edit it (base_url, contact)",
     "web": "edit it (usernames, contact)",
 }
+REFRESHING = {**NEXT, "bluesky": "edit it", "web": "edit it (contact)"}
+"""What is to be done next where the accounts come from a dataset."""
+HOSTS = {
+    "mastodon": 'instances whose accounts are asked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
+    "web": 'hosts that are asked, and no others: ["example.org", "*.example.com"]; [] is all of the dataset',
+}
+"""The comment on hosts where a dataset, not seeds, tells who is asked."""
 
 
-def begin(path: Path, keywords: list[str], platform: str = "x") -> str:
-    """What is to be done next; a campaign file is written to `path`, about `keywords`, on a platform.
+def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "collect") -> str:
+    """What is to be done next; a campaign file is written to `path`, about `keywords`, on a platform, of a kind.
 
     Raises:
-        SettingsError: the file exists already, or its folder does not, or there is no such platform.
+        SettingsError: the file exists already, or its folder does not, or there is no such platform or kind, or none
+            that has keywords.
     """
     if platform not in TEMPLATES:
         raise SettingsError(f"There is no platform {platform!r}: give one of {', '.join(TEMPLATES)}.")
+    if kind not in KINDS:
+        raise SettingsError(f"There is no template for {kind!r}: give one of {', '.join(KINDS)}.")
     text = (folder("config") / TEMPLATES[platform]).read_text("utf-8")
+    if kind == REFRESH and keywords:
+        raise SettingsError("A campaign that refreshes a dataset has no topic: leave the keywords out.")
+    if KINDS[kind]:
+        text = _of_kind(text, kind)
+    if kind == REFRESH:
+        text = _of_dataset(text, platform)
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
     listed = ", ".join(_quoted(word) for word in keywords)
     text = text.replace('name = "campaign"', f"name = {_quoted(name)}", 1)
@@ -48,7 +71,28 @@ def begin(path: Path, keywords: list[str], platform: str = "x") -> str:
         raise SettingsError(f"{path} cannot be written ({error.strerror}): name another file.") from error
     except UnicodeEncodeError as error:
         raise SettingsError("A keyword is not valid text: type it again.") from error
+    if kind == REFRESH:
+        return f"{REFRESHING[platform]}, bring the dataset: socialcrawl import FILES --as dataset --campaign {path}"
     return NEXT[platform]
+
+
+def _of_kind(text: str, kind: str) -> str:
+    """A template for campaigns of another kind: its own sections in place of those that it has not."""
+    parts = re.split(r"^(?=#? ?\[\w+\])", text, flags=re.MULTILINE)
+    head, *sections = (
+        part for part in parts if (found := re.match(r"#? ?\[(\w+)\]", part)) is None or found[1] not in KINDS[kind]
+    )
+    head = re.sub(r"^# kind = .*\n", "", head, flags=re.MULTILINE)
+    head = re.sub(r"^(name = .*\n)", rf'\1kind = "{kind}"\n', head, count=1, flags=re.MULTILINE)
+    own = (folder("config") / f"kind-{kind}.toml").read_text("utf-8")
+    place = next(i for i, part in enumerate(sections) if part.startswith("[budget]"))
+    return "".join([head, *sections[:place], own + "\n", *sections[place:]])
+
+
+def _of_dataset(text: str, platform: str) -> str:
+    """A template whose accounts a dataset names: answers of before are never taken, and hosts are the dataset's."""
+    text = re.sub(r"^reuse_hours = .*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"^(hosts = .*?# ).*", lambda found: found[1] + HOSTS[platform], text, flags=re.MULTILINE)
 
 
 def _quoted(word: str) -> str:

@@ -11,6 +11,7 @@ from socialcrawl.apps.query import database
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.imports.bring import Brought, Files, as_history, as_posts, as_seeds
+from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import iso
 from socialcrawl.plan import about
 from socialcrawl.settings import Settings, read
@@ -18,7 +19,8 @@ from socialcrawl.store.address import Where
 from socialcrawl.store.database import opened
 from socialcrawl.store.imports.found import Found
 
-KINDS = ("posts", "seeds", "history")
+KINDS = ("posts", "seeds", "history", "dataset", "liveness")
+REVIVING = {"dataset": "that tests it for life", "liveness": "whose accounts were tested"}
 PAUSE = 1.0  # seconds between two lines that say how far it has come
 
 
@@ -28,11 +30,13 @@ class Wanted:
 
     files: list[Path]
     kind: str
-    campaign: Path | None
-    out: Path | None
-    most: int | None
-    database: str | None
+    campaign: Path | None = None
+    out: Path | None = None
+    most: int | None = None
+    database: str | None = None
     skip_bad: bool = False
+    earlier: str | None = None
+    by_id: bool | None = None
 
 
 def bring(wanted: Wanted) -> None:
@@ -43,6 +47,9 @@ def bring(wanted: Wanted) -> None:
     """
     _agree(wanted)
     settings = None if wanted.campaign is None else read(wanted.campaign)
+    if wanted.kind in REVIVING and settings is not None:
+        _revive(wanted, settings)
+        return
     files = Files(wanted.files, wanted.skip_bad, _watch())
     if wanted.kind == "seeds":
         _seeds(wanted, settings, files)
@@ -60,11 +67,48 @@ def bring(wanted: Wanted) -> None:
         _say(f"{brought.authors:,} authors are now the history of the campaign {settings.name!r}{asked}")
 
 
+def _revive(wanted: Wanted, settings: Settings) -> None:
+    """Bring an old dataset, or tests of it, into the campaign that refreshes it."""
+    from socialcrawl.imports.refreshing import Tables, as_dataset, as_liveness  # noqa: PLC0415
+
+    reading = "auto" if wanted.by_id is None else "ids" if wanted.by_id else "names"
+    tables = Tables(wanted.files, reading, wanted.skip_bad, _watch("rows"))
+    with opened(settings.database) as connection:
+        now = SystemClock().now()
+        if wanted.kind == "dataset":
+            entered, trouble = as_dataset(tables, connection, settings, now, wanted.earlier)
+            said = [
+                f"{entered.nodes:,} accounts and {entered.links:,} links are new in the campaign {settings.name!r}",
+                *([f"{entered.known:,} accounts had been in it before"] if entered.known else []),
+                *([f"{entered.forgotten:,} were left out: they were forgotten"] if entered.forgotten else []),
+            ]
+        else:
+            learned, trouble = as_liveness(tables, connection, settings, now)
+            said = [
+                f"{learned.new:,} tests are new in the campaign {settings.name!r}",
+                *([f"{learned.known:,} accounts had been tested before"] if learned.known else []),
+                *([f"{learned.strange:,} are no part of its dataset"] if learned.strange else []),
+                *([f"{learned.waiting:,} of the lists are not tested yet"] if learned.waiting else []),
+            ]
+    _left_out(trouble)
+    _say("; ".join(said))
+
+
 def _agree(wanted: Wanted) -> None:
     if wanted.kind not in KINDS:
-        raise SettingsError(f"--as {wanted.kind!r} is not known: write posts, seeds or history.")
+        raise SettingsError(f"--as {wanted.kind!r} is not known: write posts, seeds, history, dataset or liveness.")
     if wanted.kind == "history" and wanted.campaign is None:
         raise SettingsError("--as history needs the campaign that goes on from it: --campaign FILE.toml.")
+    if wanted.kind in REVIVING and wanted.campaign is None:
+        raise SettingsError(
+            f"--as {wanted.kind} needs the campaign {REVIVING[wanted.kind]}: --campaign FILE.toml, of kind refresh."
+        )
+    if wanted.kind != "dataset" and wanted.earlier is not None:
+        raise SettingsError("--from-campaign is for --as dataset.")
+    if wanted.kind not in REVIVING and wanted.by_id is not None:
+        raise SettingsError("--ids and --names are for --as dataset and --as liveness.")
+    if not wanted.files and wanted.earlier is None:
+        raise SettingsError("There is nothing to import: name files.")
     if wanted.campaign is not None and wanted.database is not None:
         raise SettingsError("--campaign names the campaign and its database: leave --db out.")
     if wanted.kind != "seeds" and (wanted.out is not None or wanted.most is not None):
@@ -117,27 +161,31 @@ def _place(wanted: Wanted, settings: Settings | None) -> Where:
     return database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
 
 
-def _watch() -> Callable[[str, int], None]:
-    """Says now and then how far it has come."""
+def _watch(of: str = "posts") -> Callable[[str, int], None]:
+    """Says now and then how far it has come; `of` is what is counted."""
     last = time.monotonic()
 
     def watch(what: str, posts: int) -> None:
         nonlocal last
         if time.monotonic() - last >= PAUSE:
             last = time.monotonic()
-            _say(f"{what}: {posts:,} posts")
+            _say(f"{what}: {posts:,} {of}")
 
     return watch
 
 
 def _tell(brought: Brought, more: str) -> None:
-    stored, trouble = brought.stored, brought.trouble
-    if trouble.count:
-        _say(f"{trouble.count:,} bad lines were left out:\n{trouble}")
+    stored = brought.stored
+    _left_out(brought.trouble)
     new = f", {stored.new:,} of them new," if stored.new or more.startswith("into") else ""
     _say(f"{stored.posts:,} posts{new} {more}")
     if stored.forgotten:
         _say(f"{stored.forgotten:,} posts were left out: they, or who wrote them, were forgotten")
+
+
+def _left_out(trouble: Trouble) -> None:
+    if trouble.count:
+        _say(f"{trouble.count:,} bad lines were left out:\n{trouble}")
 
 
 def _say(line: str) -> None:

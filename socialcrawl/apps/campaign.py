@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from socialcrawl.apps.quote import already, still
-from socialcrawl.apps.report import Spending, show
+from socialcrawl.apps.report import Known, Spending, knowledge, known, show
 from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
 from socialcrawl.explain import unread
@@ -30,7 +30,6 @@ from socialcrawl.store.shadows import judgement
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
 from socialcrawl.store.traces import Traces
-from socialcrawl.tracked import Tracked, tracked
 from socialcrawl.words import span
 
 DAY = 86_400.0
@@ -43,7 +42,7 @@ CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERR
 class Ending:
     """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best.
 
-    `unread` are named seeds that could not be read, with why; `tracked` is what one that tracks accounts knows.
+    `unread` are named seeds that could not be read, with why; `tracked` is what one that does not collect knows.
     """
 
     reason: Wait | Stop
@@ -53,7 +52,7 @@ class Ending:
     spending: Spending
     judgement: Judgement | None
     unread: Sequence[tuple[str, str]] = ()
-    tracked: Tracked | None = None
+    tracked: Known | None = None
 
 
 def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
@@ -82,11 +81,11 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         spent = spending(campaign.store.connection, settings.name)
         guessed = judgement(campaign.store.connection, settings.name)
         lost = unread(Traces(campaign.store.connection), settings.name) if found.missing else []
-        known = tracked(Traces(campaign.store.connection), settings.name)
+        other = known(Traces(campaign.store.connection), settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
-    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, known)
+    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, other)
 
 
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -144,8 +143,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
 def _more(ending: Ending) -> dict[str, Any]:
     """What not every campaign has."""
     more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
-    if ending.tracked is not None:
-        more["tracked"] = {name: told for name, told in asdict(ending.tracked).items() if name != "posts"}
+    more |= knowledge(ending.tracked)
     return more
 
 
@@ -194,9 +192,10 @@ def _announcement(campaign: Campaign) -> str:
             line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
         else:
             line += f"\n{more} at most {dollars(round(bound))} {table}"
-        line += f"\nthe windows allow {allowed(campaign.plan.shape, campaign.plan.timeline, DAY):,} timelines a day"
+        if not campaign.plan.shape.tests:
+            line += f"\nthe windows allow {allowed(campaign.plan.shape, campaign.plan.timeline, DAY):,} timelines a day"
     lasting = campaign.planner.budget.caps.seconds
-    if lasting is not None:
+    if lasting is not None and not campaign.plan.shape.tests:
         n = allowed(campaign.plan.shape, campaign.plan.timeline, lasting)
         line += f"\nin its {span(lasting)} the windows allow n = k T / d = {n:,} timelines"
     return line

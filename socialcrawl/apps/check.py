@@ -1,20 +1,23 @@
 """`socialcrawl check`: campaign files looked through without a request; and their JSON Schema, for editors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isinf
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.text import Text
 
+from socialcrawl.crawls import steered
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
-from socialcrawl.plan import Plan, plan, steered
+from socialcrawl.plan import Plan, plan
 from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings, read
+from socialcrawl.store.health import missing
 
 DONE, WRONG = 0, 2
+Made = TypeVar("Made")
 
 
 def check(given: Sequence[Path], console: Console) -> int:
@@ -62,11 +65,29 @@ def campaign_files(given: Sequence[Path]) -> Iterator[Path]:
 
 
 def _meant(file: Path) -> Plan:
+    """The plan of a file.
+
+    Raises:
+        SettingsError: with a line for each thing that is wrong, as far as one does not hide another.
+    """
     settings = read(file)
-    meant = plan(settings)
-    meant.guard()
-    steered(settings)
+    wrong: list[str] = []
+    meant = _tried(lambda: plan(settings), wrong)
+    if meant is not None:
+        _tried(meant.guard, wrong)
+    _tried(lambda: steered(settings), wrong)
+    if wrong or meant is None:
+        raise SettingsError("\n".join(dict.fromkeys(wrong)))
     return meant
+
+
+def _tried(step: Callable[[], Made], wrong: list[str]) -> Made | None:
+    """What a step makes; None, and what it says is wrong, where it cannot."""
+    try:
+        return step()
+    except SettingsError as error:
+        wrong.append(str(error))
+        return None
 
 
 def _alone(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -> None:
@@ -88,6 +109,8 @@ def _told(meant: Plan) -> str:
 def _beside(meant: Plan) -> Iterator[str]:
     """What differs from a campaign that runs alone and always."""
     settings = meant.settings
+    if settings.kind == "refresh" and missing(settings.database):
+        yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"
     if settings.crawl.shadows:
         yield f"{', '.join(settings.crawl.shadows)} looking on"
     if meant.schedule != Schedule():

@@ -11,9 +11,20 @@ from typing import Annotated, Any
 import typer
 
 from socialcrawl import __version__
-from socialcrawl.apps import cli_ask, cli_check, cli_daemon, cli_export, cli_forget, cli_import, cli_mock
+from socialcrawl.apps import (
+    cli_ask,
+    cli_audit,
+    cli_check,
+    cli_daemon,
+    cli_export,
+    cli_forget,
+    cli_import,
+    cli_mock,
+    cli_report,
+    cli_train,
+)
 from socialcrawl.apps.lab import lab_app
-from socialcrawl.apps.options import AsJson, Database
+from socialcrawl.apps.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
 
 app = typer.Typer(
@@ -70,11 +81,12 @@ def init(
     file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
     keyword: Annotated[list[str] | None, typer.Option(help="A keyword or phrase; may be given again.")] = None,
     platform: Annotated[str, typer.Option(help="x, bluesky, mastodon or web.")] = "x",
+    kind: Annotated[str, typer.Option(help="collect (or, by an edit, track), refresh or sample.")] = "collect",
 ) -> None:
     """Write a campaign file to begin with; every setting is explained in it."""
     from socialcrawl.apps.begin import begin  # noqa: PLC0415
 
-    then = begin(file, keyword or [], platform)
+    then = begin(file, keyword or [], platform, kind)
     typer.echo(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
 
 
@@ -248,57 +260,7 @@ def simulate(
     lab.simulate(wanted, out, jobs=jobs, address=scheduler, as_json=as_json)
 
 
-@app.command()
-def report(
-    database: Database = None,
-    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
-    png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
-    usage: Annotated[
-        Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
-    ] = None,
-) -> None:
-    """Show what a campaign has found: best accounts, score curve or what visits brought, requests, their worth."""
-    from socialcrawl.apps import query as asking  # noqa: PLC0415
-    from socialcrawl.apps.console import plain  # noqa: PLC0415
-    from socialcrawl.apps.report import show  # noqa: PLC0415
-    from socialcrawl.apps.usage import compare  # noqa: PLC0415
-    from socialcrawl.clock import SystemClock  # noqa: PLC0415
-    from socialcrawl.explain import unread  # noqa: PLC0415
-    from socialcrawl.loopback import is_loopback  # noqa: PLC0415
-    from socialcrawl.plan import plan  # noqa: PLC0415
-    from socialcrawl.policies import policy  # noqa: PLC0415
-    from socialcrawl.settings import read  # noqa: PLC0415
-    from socialcrawl.store.health import readable  # noqa: PLC0415
-    from socialcrawl.store.shadows import judgement  # noqa: PLC0415
-    from socialcrawl.store.statistics import spending  # noqa: PLC0415
-    from socialcrawl.store.summary import summary  # noqa: PLC0415
-    from socialcrawl.store.traces import Traces  # noqa: PLC0415
-    from socialcrawl.tracked import tracked  # noqa: PLC0415
-
-    if usage and (database or campaign):
-        raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
-    settings, console, now = None if usage is None else read(usage), plain(), SystemClock().now()
-    place, name = (asking.database(database), campaign) if settings is None else (settings.database, settings.name)
-    with readable(place) as connection:
-        found = summary(connection, name, top)
-        spent, guessed = spending(connection, found.name), judgement(connection, found.name)
-        traces = Traces(connection)
-        missing, known = unread(traces, found.name), tracked(traces, found.name, top, now)
-    show(
-        console,
-        found,
-        png,
-        billed=policy(found.platform).billed and not is_loopback(found.base_url),
-        spending=spent,
-        unread=missing,
-        judgement=guessed,
-        tracked=known,
-    )
-    if settings is not None:
-        compare(plan(settings), console)
-
-
+app.command()(cli_report.report)
 app.command()(cli_mock.mock)
 app.command()(cli_check.check)
 app.command()(cli_ask.sql)
@@ -306,6 +268,9 @@ app.command()(cli_ask.explain)
 app.command()(cli_ask.explore)
 app.command()(cli_export.export)
 app.command("import")(cli_import.import_)
+app.command()(cli_import.order)
+app.command()(cli_audit.audit)
+app.command()(cli_train.train)
 app.command()(cli_import.backup)
 app.command()(cli_forget.forget)
 app.command()(cli_forget.retain)

@@ -28,6 +28,9 @@ def export(
         str, typer.Option(help="The environment variable that holds the key of pseudonyms.")
     ] = "SOCIALCRAWL_KEY",
     key_file: Annotated[Path | None, typer.Option(help="A file that holds the key instead.")] = None,
+    only_active: Annotated[
+        bool, typer.Option("--only-active", help="Of an old dataset: only whom the campaign has found alive.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an export that is in the folder.")] = False,
     database: Database = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
@@ -37,5 +40,5 @@ def export(
     from socialcrawl.store.exports.export import Wanted  # noqa: PLC0415
 
     key = key_of(key_env, key_file) if pseudonymise or key_file is not None else None
-    wanted = Wanted(campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force)
+    wanted = Wanted(campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active)
     hand_on(database, folder, wanted, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The commands that bring data in and keep it safe: `import` and `backup`."""
+"""The commands that bring data in, share out work and keep data safe: `import`, `order` and `backup`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,21 +9,60 @@ from socialcrawl.apps.options import Database
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="twarc's JSON lines, or Parquet, CSV, JSON lines; also .gz.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="twarc's JSON lines, or Parquet, CSV, JSON lines, text; also .gz."),
+    ] = None,
     *,
-    kind: Annotated[str, typer.Option("--as", help="posts, seeds or history; see docs/imports.md.")] = "posts",
+    kind: Annotated[
+        str, typer.Option("--as", help="posts, seeds, history, dataset or liveness; see docs/imports.md.")
+    ] = "posts",
     campaign: Annotated[
         Path | None, typer.Option(help="A campaign file: whose topic counts, and whose history it becomes.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="As seeds: the file to write; default: the screen.")] = None,
     most: Annotated[int | None, typer.Option(min=1, help="As seeds: so many names at most.")] = None,
+    from_campaign: Annotated[
+        str | None, typer.Option(help="As a dataset: an earlier campaign of the same database.")
+    ] = None,
+    by_id: Annotated[
+        bool | None, typer.Option("--ids/--names", help="Cells of a dataset are ids, or names; default: see the docs.")
+    ] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.")] = False,
     database: Database = None,
 ) -> None:
-    """Bring in posts that others collected: as posts, as seeds, or as the history that a campaign goes on from."""
+    """Bring in what others collected: posts, seeds, a campaign's history, or an old dataset to be tested for life."""
     from socialcrawl.apps.bringing import Wanted, bring  # noqa: PLC0415
 
-    bring(Wanted(files, kind, campaign, out, most, database, skip_bad=skip_bad))
+    bring(
+        Wanted(
+            files or [],
+            kind,
+            campaign,
+            out,
+            most,
+            database,
+            skip_bad=skip_bad,
+            earlier=from_campaign,
+            by_id=by_id,
+        )
+    )
+
+
+def order(
+    campaign: Annotated[Path, typer.Argument(help="The campaign file, of kind refresh.")],
+    *,
+    out: Annotated[Path, typer.Option(help="The folder to write the lists into.")],
+    workers: Annotated[int, typer.Option(min=1, help="Among how many the order is shared out.")] = 1,
+    most: Annotated[int | None, typer.Option(min=1, help="So many accounts at most.")] = None,
+    beyond: Annotated[
+        bool, typer.Option("--beyond", help="Go on though the fraction that the campaign wants is found.")
+    ] = False,
+) -> None:
+    """Write who of an old dataset is to be tested next, a list for each worker; import brings back what they find."""
+    from socialcrawl.apps.refreshing import share_out  # noqa: PLC0415
+
+    share_out(campaign, workers, out, most, beyond=beyond)
 
 
 def backup(

@@ -178,6 +178,9 @@ def _variables(settings: Settings) -> Iterator[str]:
 def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
     """One search of ten posts, as a campaign would ask."""
     request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
+    if request is None:
+        yield Check(NOTE, "request", "left out: the campaign file names no page to ask for")
+        return
     try:
         with door(meant, clock.now) as (allowed, wire):
             credential = admitted(allowed, meant.policy, request.endpoint)

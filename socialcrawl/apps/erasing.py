@@ -14,6 +14,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
 from socialcrawl.platforms import known
+from socialcrawl.reports.tracked import renew
 from socialcrawl.sources.web.urls import normalised
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import opened
@@ -23,7 +24,6 @@ from socialcrawl.store.erasure.forgetting import Report
 from socialcrawl.store.erasure.orders import Order
 from socialcrawl.store.summary import platform_meant
 from socialcrawl.store.traces import Traces
-from socialcrawl.tracked import renew
 
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}

@@ -11,13 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from socialcrawl.apps import meeting
 from socialcrawl.apps.tracking import visits
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
 from socialcrawl.explain import Explanation, explain
+from socialcrawl.reports.met import Met, met
+from socialcrawl.reports.tracked import Visited, visited
 from socialcrawl.store.address import Where
 from socialcrawl.store.traces import Led, Traces
-from socialcrawl.tracked import Visited, visited
 
 SAID = {
     "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
@@ -51,6 +53,9 @@ def explained(
     if isinstance(told, Visited):
         visits(console, told, as_json=as_json)
         return
+    if isinstance(told, Met):
+        meeting.show(console, told, as_json=as_json)
+        return
     if as_json:
         sys.stdout.write(json.dumps(_plain(asdict(told)), ensure_ascii=False) + "\n")
         return
@@ -63,12 +68,12 @@ def explained(
         console.print(_links(told, top))
 
 
-def _asked(where: Where, user: str, campaign: str | None) -> Explanation | Visited:
+def _asked(where: Where, user: str, campaign: str | None) -> Explanation | Visited | Met:
     from socialcrawl.store.health import readable  # noqa: PLC0415
 
     with readable(where) as connection:
         traces = Traces(connection)
-        return visited(traces, user, campaign) or explain(traces, user, campaign)
+        return met(traces, user, campaign) or visited(traces, user, campaign) or explain(traces, user, campaign)
 
 
 def _story(told: Explanation) -> Iterator[str]:

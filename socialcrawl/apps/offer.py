@@ -140,14 +140,10 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     else:
         yield prices if meant.billed else f"{prices}; {meant.base} is this machine, and bills nothing"
     if not found.lines:
-        rest = left(meant.shape, done)
-        more = not rest.nodes and (rest.steps or rest.seeds)
-        yield "the budget max_nodes is reached: raise it to go on" if more else "nothing is left to do"
+        yield _nothing(meant, found)
     if done.requests:
-        yield (
-            f"spent before: {done.requests:,} requests, {done.posts:,} posts, {dollars(done.money)}, "
-            f"for {done.seeds:,} seeds and {done.steps:,} steps"
-        )
+        what = f"{done.steps:,} tests" if meant.shape.tests else f"{done.seeds:,} seeds and {done.steps:,} steps"
+        yield f"spent before: {done.requests:,} requests, {done.posts:,} posts, {dollars(done.money)}, for {what}"
     if found.allowed is not None:
         lasting = span(meant.caps.seconds or 0.0)
         yield f"in the campaign's {lasting} the windows allow n = k T / d = {found.allowed:,} timelines"
@@ -157,13 +153,27 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     yield f"the first budget to be reached: probably {_ending(found.reached)}; at the soonest {_ending(found.soonest)}"
     yield "time is that of the windows; for all together, probably, also that of the answers"
     yield "what fails is asked again and counts on top, but never passes the budget"
-    if settings.source.reuse_hours:
+    if settings.kind == "refresh" and settings.refresh.fraction is not None:
+        yield f"that is for all of the dataset: fraction = {settings.refresh.fraction:g} may end it long before"
+    if settings.source.reuse_hours and settings.kind != "refresh":  # a test takes none of them
         yield f"answers in the database that are younger than {settings.source.reuse_hours:g} h cost nothing"
     yield "probably rests on:"
     for name, value in _means(meant, found).items():
         yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({RESTS.get(_base(found, name), ASSUMED)})"
     if meant.shape.back:
         yield from _returning(meant, found)
+
+
+def _nothing(meant: Plan, found: Quote) -> str:
+    """Why there is nothing to quote."""
+    rest = left(meant.shape, found.done)
+    if meant.shape.tests and not found.done.dataset:
+        return (
+            "there is no old dataset yet: socialcrawl import FILES --as dataset --campaign CAMPAIGN.toml brings one, "
+            "then there is something to quote"
+        )
+    more = not rest.nodes and (rest.steps or rest.seeds)
+    return "the budget max_nodes is reached: raise it to go on" if more else "nothing is left to do"
 
 
 def _returning(meant: Plan, found: Quote) -> Iterator[str]:
@@ -191,7 +201,7 @@ def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
     except SettingsError as error:
         yield f"a run will be refused: {error}"
         return
-    if found.reached is not None and found.reached.phase != "steps":
+    if found.reached is not None and found.reached.phase not in ("steps", "tests"):
         ends = f"{found.reached.budget} is probably reached among the {found.reached.phase}, before the first step"
         yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])"
     above = meant.settings.budget.confirm_above
@@ -205,6 +215,9 @@ def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
 def _means(meant: Plan, found: Quote) -> dict[str, float]:
     """The numbers that the probable ones rest on; those of searches only where there are any to come."""
     shape, typical = meant.shape, found.typical
+    if shape.tests:  # of those who are there perhaps the last post, of nobody any others
+        last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
+        return last | {"answer": typical.answer}
     pages = typical.pages_per_user(shape.pages_per_user)
     means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}
     means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}

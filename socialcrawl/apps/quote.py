@@ -40,7 +40,9 @@ def known(meant: Plan) -> tuple[Done, Typical]:
         if not usable(connection, where):
             return Done(), Typical()
         reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
-        spent = done(connection, meant.settings.name, reading, meant.settings.source.platform, meant.usernames)
+        settings = meant.settings
+        linked = settings.refresh.linked if shape.tests else None
+        spent = done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
         return spent, typical(connection, shape.roles)
 
 

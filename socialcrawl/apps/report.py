@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,57 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from socialcrawl.apps import figure, tracking
+from socialcrawl.apps import figure, refreshing, sample_report, tracking
+from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import host, path
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.reports.refreshed import Refreshed, refreshed
+from socialcrawl.reports.sampled import Sampled, sampled
+from socialcrawl.reports.tracked import Tracked, tracked
+from socialcrawl.sources.excluding import EXCLUDED
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
-from socialcrawl.tracked import Tracked
+from socialcrawl.store.traces import Traces
 
 SERVERS = 10  # servers that are shown one by one
 DAYS = 14  # days of the bill that are shown one by one
 Spending = Mapping[str, tuple[int, int]]
+Known = Tracked | Refreshed | Sampled
+"""What a campaign knows that does more, or other, than to collect."""
+
+
+def known(
+    traces: Traces, campaign: str | None = None, top: int = 15, seen: float | None = None, sub: Sequence[str] = ()
+) -> Known | None:
+    """What a campaign knows by its kind; None: it collects.
+
+    Args:
+        traces: the database.
+        campaign: its name; None: the newest.
+        top: how many accounts are listed, where accounts are.
+        seen: the present, Unix seconds; None: the latest answer.
+        sub: words of sub-topics, whose shares a sample tells.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: its settings are not understood, or `sub` is for a campaign that samples nothing.
+    """
+    found = sampled(traces, campaign, sub)
+    if found is None and sub:
+        raise SettingsError(f"This campaign samples nothing: take --sub {sub[0]} out, or name one of kind sample.")
+    return found or refreshed(traces, campaign) or tracked(traces, campaign, top, seen)
+
+
+def knowledge(found: Known | None) -> dict[str, Any]:
+    """The same as plain values, for scripts, under the name of the kind; nothing of one that collects."""
+    if isinstance(found, Sampled):
+        return {"sampled": sample_report.as_object(found)}
+    if isinstance(found, Refreshed):
+        return {"refreshed": sample_report.finite({**asdict(found), "found": int(found.found.sum())})}
+    if isinstance(found, Tracked):
+        return {"tracked": {name: told for name, told in asdict(found).items() if name != "posts"}}
+    return {}
 
 
 def show(
@@ -31,7 +72,7 @@ def show(
     spending: Spending | None = None,
     judgement: Judgement | None = None,
     unread: Sequence[tuple[str, str]] = (),
-    tracked: Tracked | None = None,
+    tracked: Known | None = None,
 ) -> None:
     """Print a summary, and draw its curve into `png` if one is named.
 
@@ -43,12 +84,9 @@ def show(
         spending: requests and mills by act, from `statistics.spending`; without it, only the whole is told.
         judgement: which estimator guessed best, from `shadows.judgement`; None where nobody looked on.
         unread: the seeds that were named and could not be read, with why, from `explain.unread`.
-        tracked: what a campaign knows that tracks accounts; None for one that collects.
+        tracked: what a campaign knows that does not collect, from `known`; None for one that collects.
     """
-    if tracked is not None:
-        tracking.show(console, tracked)
-    else:
-        _found(console, found)
+    _by_kind(console, found, tracked, billed=billed)
     console.print()
     console.print(_requests(found))
     if billed and found.billed_posts:
@@ -60,13 +98,47 @@ def show(
     worth = [] if tracked is not None else _relevance(found, spending or {}, billed=billed)
     console.print(_totals(found, worth, billed=billed))
     if unread:
-        console.print(Text("\n".join(["seeds that could not be read:", *(f"  {who}: {why}" for who, why in unread)])))
-    if png is not None and tracked is not None:
-        tracking.draw(png, tracked, found.name)
-        console.print(f"posts that visits brought: {png}", soft_wrap=True)
-    elif png is not None and len(found.steps):
+        lines = (f"  {who}: {_why(why, found.platform)}" for who, why in unread)
+        console.print(Text("\n".join(["seeds that could not be read:", *lines])))
+    if png is not None and (told := _drawn(png, found, tracked)):
+        console.print(f"{told}: {png}", soft_wrap=True)
+
+
+def _why(why: str, platform: str) -> str:
+    """Why a seed could not be read, and which setting it is that excludes it."""
+    if why != EXCLUDED:
+        return why
+    if platform == "web":
+        return f"{why}: it is, or leads to, a host that [source] hosts does not name, or one of this machine's network"
+    return f"{why}: [accounts] exclude names it"
+
+
+def _by_kind(console: Console, found: Summary, told: Known | None, *, billed: bool) -> None:
+    if isinstance(told, Tracked):
+        tracking.show(console, told)
+    elif isinstance(told, Refreshed):
+        refreshing.show(console, told, billed=billed)
+    elif isinstance(told, Sampled):
+        sample_report.show(console, told)
+    else:
+        _found(console, found)
+
+
+def _drawn(png: Path, found: Summary, told: Known | None) -> str:
+    """Draw what there is to draw, and say what it is; nothing, where there is none."""
+    if isinstance(told, Tracked):
+        tracking.draw(png, told, found.name)
+        return "posts that visits brought"
+    if isinstance(told, Refreshed) and len(told.found):
+        refreshing.draw(png, told, found.name)
+        return "accounts found alive"
+    if isinstance(told, Sampled) and len(found.steps):
+        figure.png(png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)"))
+        return "accounts on topic"
+    if told is None and len(found.steps):
         figure.png(png, found.steps, f"{found.name}: relevance found")
-        console.print(f"score curve: {png}", soft_wrap=True)
+        return "score curve"
+    return ""
 
 
 def _found(console: Console, found: Summary) -> None:

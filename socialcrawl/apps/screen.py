@@ -16,6 +16,8 @@ from socialcrawl.daemon.eyes import note
 from socialcrawl.limits.budget import dollars
 from socialcrawl.model import STEPS, Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
+from socialcrawl.refresh.crawl import Refresh
+from socialcrawl.sample.crawl import Sample
 from socialcrawl.words import span
 
 EVERY = 5.0  # seconds between plain lines
@@ -128,14 +130,12 @@ class Picture(View):
         campaign = self.campaign
         if campaign is None:
             return Panel("")
-        crawl = campaign.crawl
         left, k, until = self.window(campaign)
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", justify="right")
         table.add_column()
-        table.add_row("steps", _bar(crawl.taken, campaign.settings.crawl.steps))
-        table.add_row("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)")
-        table.add_row("accounts", f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier")
+        for name, told in _kind(campaign):
+            table.add_row(name, told)
         table.add_row("spent", spent(campaign))
         table.add_row("window", f"{left:,} of {k:,} requests left" + (f", next in {span(until)}" if until else ""))
         table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
@@ -156,9 +156,35 @@ def progress(campaign: Campaign) -> str:
     """One line that says how far a campaign is."""
     crawl = campaign.crawl
     of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
+    if isinstance(crawl, Sample):
+        return f"read {crawl.taken:,}{of}  on topic {crawl.relevance:,.0f}  {spent(campaign)}  draws {_draws(crawl):,}"
+    if isinstance(crawl, Refresh):
+        return f"tested {crawl.taken:,}{of}  alive {crawl.relevance:,.0f}  {spent(campaign)}  left {crawl.graph.left:,}"
     return (
         f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  {spent(campaign)}  frontier {crawl.graph.left:,}"
     )
+
+
+def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
+    """How far a campaign is and what it has found, in the words of its kind."""
+    crawl, steps = campaign.crawl, campaign.settings.crawl.steps
+    done = _bar(crawl.taken, steps)
+    if isinstance(crawl, Sample):
+        walks = f"{crawl.how.walkers:,} with {_draws(crawl):,} draws, {crawl.graph.left:,} wait for an account"
+        return [("read", done), ("on topic", f"{crawl.relevance:,.0f} accounts"), ("walks", walks)]
+    if isinstance(crawl, Refresh):
+        dataset = f"{crawl.graph.size:,} accounts, {crawl.graph.left:,} are left to be tested"
+        return [("tested", done), ("alive", f"{crawl.relevance:,.0f} accounts"), ("dataset", dataset)]
+    return [
+        ("steps", done),
+        ("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)"),
+        ("accounts", f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier"),
+    ]
+
+
+def _draws(crawl: Sample) -> int:
+    """How many neighbours its walks have drawn."""
+    return sum(walker.steps for walker in crawl.walks.walkers)
 
 
 def spent(campaign: Campaign) -> str:

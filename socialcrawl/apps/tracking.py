@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from socialcrawl.apps import figure
-from socialcrawl.tracked import Place, Tracked, Visit, Visited
+from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited
 from socialcrawl.words import span
 
 TITLES = {

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from socialcrawl.crawls import steered
 from socialcrawl.errors import SettingsError
-from socialcrawl.plan import plan, steered
+from socialcrawl.plan import plan
 from socialcrawl.settings import Settings, read
 
 Mark = tuple[tuple[str, int, int, int], ...]

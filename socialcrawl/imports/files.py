@@ -43,7 +43,7 @@ def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> It
         if begin == PARQUET:
             yield from _parquet(path, count, trouble)
             return
-        with _opened(path, begin) as file:
+        with opened(path, begin) as file:
             first = file.peek(65536).removeprefix(b"\xef\xbb\xbf").lstrip()  # type: ignore[attr-defined]
             if first.startswith(b"{"):
                 yield from _lines(path, file, count, trouble, keep=keep)
@@ -55,7 +55,8 @@ def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> It
 
 
 @contextmanager
-def _opened(path: Path, begin: bytes) -> Iterator[IO[bytes]]:
+def opened(path: Path, begin: bytes) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked where they are compressed with gzip; `begin` are its first ones."""
     with path.open("rb") as raw:
         if not begin.startswith(GZIP):
             yield raw

@@ -7,7 +7,7 @@ import numpy as np
 from socialcrawl.model import Outcome, Stop, Wait
 from socialcrawl.protocols import Batch, Columnar, Columns, Crawl, History
 
-FREE = ("search", "resolve", "import")  # acts that find out whom to ask, or know already, and ask nobody
+FREE = ("search", "resolve", "inward", "import")  # acts that find out whom to ask, or know already, and ask nobody
 
 
 class Bounded:
@@ -21,8 +21,10 @@ class Bounded:
         """The next picks of the inner crawl, as many as the budget leaves."""
         left = self.most - self.asked
         choice = self.inner.choose(max(1, min(size, left)), now)
-        if isinstance(choice, Wait | Stop) or left >= _counted(choice):
+        if isinstance(choice, Wait | Stop):
             return choice
+        if begun := _within(choice, left):
+            return begun
         return Stop(
             "budget",
             f"the budget max_nodes = {self.most:,} accounts is reached; raise it and run again to go on",
@@ -57,6 +59,12 @@ class _Columns:
         for columns in self.history.columns(features=features, rest=rest):
             self.bounded.asked += int((~np.isin(columns.act, FREE)).sum())
             yield columns
+
+
+def _within(batch: Batch, left: int) -> Batch:
+    """The first picks of a batch that ask at most so many nodes: one request may answer for many of them."""
+    counts = np.cumsum([pick.act not in FREE for pick in batch])
+    return batch[: int(np.searchsorted(counts, left, "right"))]
 
 
 def _counted(batch: Batch) -> int:

@@ -29,6 +29,7 @@ from socialcrawl.limits.shape import (
     price,
     times,
 )
+from socialcrawl.limits.testing import rounds
 
 COUNTED, STORED, ASSUMED, SAID = "counted", "stored", "assumed", "said"  # what a number rests on; SAID: by the settings
 CAP = "cap"  # what is reached where the platform's cap on posts is
@@ -120,6 +121,9 @@ def likely(
 
 def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:
     """What is left of a campaign, in its order."""
+    if shape.tests:
+        yield from _tests(shape, typical, done, now)
+        return
     roles, most = shape.roles, full(shape, shape.roles.search)
     reads, rest = _ahead(shape, typical, done, now)
     for posts in reads:
@@ -134,6 +138,15 @@ def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iter
     if alone:
         yield Phase("steps", alone, _account(shape, typical, typical.named), 1)
     yield Phase("steps", rest.steps - alone, _step(shape, typical), 1, alone)
+
+
+def _tests(shape: Shape, typical: Typical, done: Done, now: float) -> Iterator[Phase]:
+    """The rest of an old dataset, an account a turn: who is learned from, then the others."""
+    before = 0.0
+    for users, asked in rounds(shape, left(shape, done, now), done, typical.missing):
+        means = {one.endpoint: _amount(shape, one.endpoint, one.requests, one.posts, one.users) for one in asked}
+        yield Phase("tests", users, means, 1, before)
+        before += users
 
 
 def unreturned(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> float:
@@ -169,6 +182,10 @@ def _speed(shape: Shape, typical: Typical) -> float:
 def _step(shape: Shape, typical: Typical) -> dict[str, Amount]:
     """The mean of a step, of which so many go back."""
     first = _account(shape, typical, typical.named)
+    if shape.inward and shape.roles.inward:
+        found = min(full(shape, shape.roles.inward), typical.posts_per_page)
+        asked = _amount(shape, shape.roles.inward, 1, found, 0)
+        first[shape.roles.inward] = _plus(first.get(shape.roles.inward, Amount()), asked)
     if not shape.back:
         return first
     again = _return(shape, typical)

@@ -10,6 +10,7 @@ from math import inf
 
 from socialcrawl.limits.likely import FULL, Reached, Typical, likely, unreturned
 from socialcrawl.limits.shape import Amount, Done, Left, Shape, allowed, bursts, left, looks, pace, price, times
+from socialcrawl.limits.testing import most_users, tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float =
         done,
         likely(replace(shape, back=0.0), FULL, done, now)[2],
         reached,
-        None if lasting is None else allowed(shape, shape.roles.timeline, lasting),
+        None if lasting is None or shape.tests else allowed(shape, shape.roles.timeline, lasting),
         typical,
         unreturned(shape, typical, done, now),
     )
@@ -71,6 +72,8 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
     """The most that each endpoint is still to be used for, under the budget; inf where nothing bounds it."""
     done = done or Done()
     rest, roles = left(shape, done, now), shape.roles
+    if shape.tests:
+        return _tests(shape, rest, done)
     searches = rest.queries * shape.search_pages
     steps = min(rest.steps, rest.nodes)
     accounts = min(rest.seeds + rest.steps, rest.nodes)
@@ -82,6 +85,7 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
         (roles.by_name, looks(shape, rest.names) + steps, rest.names, steps),
         (roles.by_id, looks(shape, rest.ids + either), rest.ids + either, 0.0),
         (roles.timeline, accounts * shape.pages_per_user, 0.0, 0.0),
+        (roles.inward if shape.inward else "", steps, 0.0, 0.0),
     ]
     sums: dict[str, tuple[float, float, float]] = {}  # one endpoint may do several things
     for name, requests, together, singly in asked:
@@ -94,14 +98,28 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
     }
 
 
+def _tests(shape: Shape, rest: Left, done: Done) -> dict[str, Amount]:
+    """The most that testing the rest of an old dataset for life takes."""
+    found: dict[str, Amount] = {}
+    for one in tests(shape, rest, done):
+        most = _cut(shape, rest, one.endpoint, one.requests, together=one.users, singly=0.0)
+        known = shape.policy.endpoint(one.endpoint)
+        posts = min(one.posts, most.posts if known.returns == "post" else times(most.requests, known.page))
+        money = min(rest.money, price(shape, posts, most.users) + times(most.requests, shape.policy.fee(one.endpoint)))
+        found[one.endpoint] = replace(most, posts=posts, money=money)
+    return found
+
+
 def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, now: float = 0.0) -> Amount:
     """The most of all endpoints together: one after the other, under the budget."""
     rest = left(shape, done or Done(), now)
-    profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + min(rest.steps, rest.nodes)
+    steps = most_users(shape, rest, done or Done()) if shape.tests else min(rest.steps, rest.nodes)
+    profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + steps
     sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
     requests = min(sums["requests"], rest.requests)
     items = times(requests, max((shape.policy.endpoint(name).page for name in lines), default=0))
-    posts = min(sums["posts"], items, rest.posts, rest.capped, _paid(rest.money, shape, "post"))
+    bound = inf if shape.latest else min(rest.posts, rest.capped)  # posts that come with users are not counted
+    posts = min(sums["posts"], items, bound, _paid(rest.money, shape, "post"))
     users = min(sums["users"], profiles, _paid(rest.money, shape, "user"))
     fees = sum(times(line.requests, shape.policy.fee(name)) for name, line in lines.items())
     money = min(rest.money, price(shape, posts, users) + fees)

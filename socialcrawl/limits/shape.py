@@ -13,7 +13,12 @@ SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The endpoints of a platform, by what a crawl does with them; `together` users are looked up in one request."""
+    """The endpoints of a platform, by what a crawl does with them; `together` users are looked up in one request.
+
+    `probe` tells of `probed` users at once who is there, `probe_named` of those who are known by their name only where
+    that is another endpoint, `last` of one who is when it posted last, where the former does not tell that; `inward`
+    finds the posts that mention a user. "": there is none.
+    """
 
     search: str
     by_name: str
@@ -21,6 +26,11 @@ class Roles:
     timeline: str
     following: str = ""
     together: int = LOOK_UP
+    probe: str = ""
+    probe_named: str = ""
+    probed: int = 1
+    last: str = ""
+    inward: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,10 @@ class Shape:
         flight: requests in flight at most.
         back: p, how many of the steps go back to an account that was asked, where one is rested.
         rest: seconds that an account is left alone after it was asked.
+        tests: whether steps test an old dataset for life, and ask for nobody's posts.
+        learning: of tests, at least and at most how many come before the order begins, as a round of their own.
+        latest: whether a test also brings the latest post, which is billed.
+        inward: whether steps also ask who mentions an account.
     """
 
     policy: Policy
@@ -59,6 +73,10 @@ class Shape:
     flight: int = 1
     back: float = 0.0
     rest: float = 0.0
+    tests: bool = False
+    learning: tuple[int, int] = (0, 0)
+    latest: bool = False
+    inward: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +92,10 @@ class Done:
         seeds: accounts asked before the steps began, `waiting` those that are to be asked again.
         steps: accounts asked after the seeds, each as often as it was.
         known: accounts among the usernames whose ids the database knows.
+        dataset: accounts of an old dataset.
+        tested: those of them that need no other test.
+        named: those of the others that are known by their name only; `again` of these may turn out to be accounts
+            from outside of the dataset, which are then asked in their place.
     """
 
     requests: int = 0
@@ -89,6 +111,10 @@ class Done:
     waiting: int = 0
     steps: int = 0
     known: int = 0
+    dataset: int = 0
+    tested: int = 0
+    named: int = 0
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +163,14 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
     lasting = max(0.0, _bound(caps.seconds) - (0.0 if done.began is None else now - done.began))
     cycles = inf if lasting == inf else floor(lasting / SHORTEST) + 2
     seeds = done.waiting if done.steps else max(0, shape.usernames + found - done.gone - done.seeds)
+    steps = max(0, _bound(shape.steps) - done.steps)
     return Left(
         queries=queries,
         found=found,
         names=names,
         ids=ids,
         seeds=seeds,
-        steps=max(0, _bound(shape.steps) - done.steps),
+        steps=min(steps, done.dataset - done.tested) if shape.tests else steps,
         nodes=max(0, _bound(shape.max_nodes) - done.asked),
         requests=max(0, _bound(caps.requests) - done.requests),
         posts=max(0, _bound(caps.posts) - done.posts),

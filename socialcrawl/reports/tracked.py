@@ -10,12 +10,14 @@ from math import isnan, log2
 
 import numpy as np
 
+from socialcrawl.crawls import past, sampling, tracking
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node, Outcome
-from socialcrawl.plan import past, tracking
+from socialcrawl.platforms import known
 from socialcrawl.protocols import Batch
-from socialcrawl.settings import Settings, checked
-from socialcrawl.standings import standings
+from socialcrawl.sample.crawl import Sample
+from socialcrawl.settings import Settings, stored
+from socialcrawl.standings import drawn, standings
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.traces import Ask, Begun, Traces
@@ -185,7 +187,7 @@ def _tracks(whole: Begun) -> bool:
 
 
 def _settings(traces: Traces, whole: Begun) -> Settings:
-    return checked(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+    return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
 def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: float | None = None) -> Tracked | None:
@@ -215,13 +217,24 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: fl
 
 
 def renew(traces: Traces) -> None:
-    """Write the standings anew of campaigns that track accounts and have none, as after an erasure."""
+    """Write anew what campaigns that track accounts, or sample, know of each, where nothing of it is left.
+
+    So it is after an erasure.
+    """
     for name in traces.campaigns():
         whole = traces.begun(name)
-        if _tracks(whole) and not traces.stands(whole):
+        kind = whole.identity.get("kind")
+        if kind not in ("track", "sample") or traces.stands(whole):
+            continue
+        store = SqlStore(traces.connection, whole.id, whole.platform)
+        if kind == "track":
             crawl = crawl_of(_settings(traces, whole), traces, whole)
             crawl.fold(traces.history(whole, COLUMNS))
-            SqlStore(traces.connection, whole.id, whole.platform).stand(standings(crawl))
+            store.stand(standings(crawl))
+        else:
+            walks = sample_of(_settings(traces, whole), traces, whole)
+            walks.fold(traces.history(whole))
+            store.sample(drawn(walks))
 
 
 class _Course:
@@ -252,6 +265,13 @@ class _Course:
 
     def _links(self, node: Node) -> float:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
+
+
+def sample_of(settings: Settings, traces: Traces, whole: Begun) -> Sample:
+    """The walks that the settings of a campaign make, with nothing absorbed; nobody is to be asked with them."""
+    names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
+    seeds = past(settings, names, traces.topics(whole.id))
+    return sampling(settings, seeds, inward=known.of(settings).inward)
 
 
 def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:

@@ -37,7 +37,7 @@ def checking(understood: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(keep)
 
 
-def spanning(*others: str) -> tuple[BeforeValidator, AfterValidator]:
+def spanning(*others: str, years: int = 1) -> tuple[BeforeValidator, AfterValidator]:
     """What keeps a span of time with its unit as it is written, or one of the `others`; it says how to write one."""
     named = [f'"{other}"' for other in others]
     unit, span = _either('"12h"', '"7d"', *named), _either("3s", "15m", "1h", "7d", *named)
@@ -50,7 +50,7 @@ def spanning(*others: str) -> tuple[BeforeValidator, AfterValidator]:
     def lasting(text: str) -> None:
         if text in others:
             return
-        seconds(text, f"write {span}")
+        seconds(text, f"write {span}", years)
         if not any(letter.isalpha() for letter in text):
             raise SettingsError(f"write it with its unit, as {unit}")
 

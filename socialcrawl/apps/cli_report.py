@@ -1,0 +1,73 @@
+"""The command that tells what a campaign has found: `report`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from socialcrawl.apps.options import Database
+from socialcrawl.errors import SettingsError
+
+if TYPE_CHECKING:
+    from socialcrawl.store.address import Where
+
+
+def report(
+    database: Database = None,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
+    *,
+    png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
+    usage: Annotated[
+        Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
+    ] = None,
+    sub: Annotated[
+        list[str] | None, typer.Option(help="Of a sample: a word, whose share of accounts is told; may be repeated.")
+    ] = None,
+) -> None:
+    """Show what a campaign has found: best accounts, who is alive, what a topic is made of; requests, their worth."""
+    from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
+    from socialcrawl.settings import read  # noqa: PLC0415
+
+    if usage and (database or campaign):
+        raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
+    settings = None if usage is None else read(usage)
+    place, name = (chosen(database), campaign) if settings is None else (settings.database, settings.name)
+    _show(place, name, png, top, sub or ())
+    if settings is not None:
+        from socialcrawl.apps.console import plain  # noqa: PLC0415
+        from socialcrawl.apps.usage import compare  # noqa: PLC0415
+        from socialcrawl.plan import plan  # noqa: PLC0415
+
+        compare(plan(settings), plain())
+
+
+def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.apps.report import known, show  # noqa: PLC0415
+    from socialcrawl.clock import SystemClock  # noqa: PLC0415
+    from socialcrawl.explain import unread  # noqa: PLC0415
+    from socialcrawl.loopback import is_loopback  # noqa: PLC0415
+    from socialcrawl.policies import policy  # noqa: PLC0415
+    from socialcrawl.store.health import readable  # noqa: PLC0415
+    from socialcrawl.store.shadows import judgement  # noqa: PLC0415
+    from socialcrawl.store.statistics import spending  # noqa: PLC0415
+    from socialcrawl.store.summary import summary  # noqa: PLC0415
+    from socialcrawl.store.traces import Traces  # noqa: PLC0415
+
+    with readable(place) as connection:
+        found = summary(connection, name, top)
+        spent, guessed = spending(connection, found.name), judgement(connection, found.name)
+        traces, now = Traces(connection), SystemClock().now()
+        missing, told = unread(traces, found.name), known(traces, found.name, top, now, sub)
+    show(
+        plain(),
+        found,
+        png,
+        billed=policy(found.platform).billed and not is_loopback(found.base_url),
+        spending=spent,
+        unread=missing,
+        judgement=guessed,
+        tracked=told,
+    )

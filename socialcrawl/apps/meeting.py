@@ -1,0 +1,46 @@
+"""What a campaign that refreshes, or samples, asked of one account, for people and for programs."""
+
+import json
+import sys
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.reports.met import Met
+from socialcrawl.store.traces import Ask
+
+DOES = {"refresh": "tests an old dataset for life", "sample": "draws a sample of its topic"}
+NEVER = {
+    "refresh": "it was not tested yet, and no import brought it: others of the dataset link to it",
+    "sample": "no walk has needed it yet: accounts that were read link to it, or are mentioned by it",
+}
+FOUND = {"probe": ("alive", "not alive"), "walk": ("on topic", "off topic")}
+
+
+def show(console: Console, told: Met, *, as_json: bool) -> None:
+    """Say when a campaign asked about an account and what it found; one JSON object to stdout on request."""
+    if as_json:
+        sys.stdout.write(json.dumps(asdict(told), ensure_ascii=False) + "\n")
+        return
+    console.print(Text(f"{told.account} in the campaign {told.campaign}, which {DOES[told.kind]}"))
+    if not told.asks:
+        console.print(NEVER[told.kind])
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("decision", "act", "answered (UTC)", "found", "posts", "matches"):
+        table.add_column(name, justify="left" if name in ("act", "answered (UTC)", "found") else "right", no_wrap=True)
+    for ask in told.asks:
+        at = ask.at[:16].replace("T", " ") if ask.at else "not yet"
+        counts = ["-" if count is None else f"{count:,}" for count in (ask.posts, ask.occurrences)]
+        table.add_row(f"{ask.n:,}", ask.act, at, _found(ask), *counts)
+    console.print()
+    console.print(table)
+
+
+def _found(ask: Ask) -> str:
+    if ask.at is None:
+        return ""
+    yes, no = FOUND.get(ask.act, ("", ""))
+    return ask.missing or (yes if ask.value else no)

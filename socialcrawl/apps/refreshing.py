@@ -1,0 +1,168 @@
+"""What a campaign that refreshes an old dataset knows, for people; and its order, shared out among workers."""
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.apps import figure
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.imports.results import HEAD
+from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.reports.refreshed import Order, Refreshed, order
+from socialcrawl.settings import read
+from socialcrawl.store.health import readable
+from socialcrawl.store.traces import Traces
+
+WORDS = {"silent": "silent (it is there)", "temporary": "not told yet (temporary)"}
+
+
+def show(console: Console, found: Refreshed, *, billed: bool) -> None:
+    """Print what a campaign that refreshes an old dataset knows; `billed`: whether the server charges for tests."""
+    console.print()
+    if not found.known.nodes:
+        console.print("there is no old dataset yet: socialcrawl import FILE --as dataset --campaign CAMPAIGN.toml")
+        return
+    console.print(_statuses(found))
+    if found.slices:
+        console.print()
+        console.print(_slices(found))
+    console.print(Text("\n" + "\n".join(_totals(found, billed=billed))))
+
+
+def draw(path: Path, found: Refreshed, name: str) -> None:
+    """Draw the accounts that were found alive against the tests into a PNG file."""
+    figure.png(path, found.found.astype(np.float64), f"{name}: who is alive", ("tests", "accounts found alive"))
+
+
+def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, beyond: bool = False) -> None:
+    """Write who is to be tested next into a folder, a list for each worker, and say what they are.
+
+    Args:
+        campaign: the campaign file.
+        workers: how many lists.
+        folder: where they are written.
+        most: so many accounts at most; None: all.
+        beyond: whether there is an order though the wanted fraction is found.
+
+    Raises:
+        SettingsError: the campaign refreshes nothing, or the folder has such lists already.
+        StoreError: the campaign was not begun, or the folder cannot be written.
+    """
+    settings = read(campaign)
+    files = [folder / f"worker-{j}.csv" for j in range(workers)]
+    if there := [file for file in files if file.exists()]:
+        raise SettingsError(f"{there[0]} exists already and is left as it is: name another folder.")
+    with readable(settings.database) as connection:
+        found = order(Traces(connection), settings, workers, most)
+    if not found.nodes:
+        sys.stderr.write(f"nobody is left to be tested: {found.why}\n")
+        return
+    if found.enough and not beyond:
+        sys.stderr.write(f"nothing was written: {found.enough}; with --beyond there are lists of what is left\n")
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for j, file in enumerate(files):
+            _write(file, found, np.flatnonzero(found.worker == j).tolist())
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be written ({error.strerror}): name another folder.") from error
+    people, lists = _counted(len(found.nodes), "account"), _counted(workers, "worker")
+    sys.stderr.write(
+        f"{people} for {lists} in {folder}: {_round(found)}. When they have written what they "
+        f"found into their lists: socialcrawl import {folder}/worker-*.csv --as liveness --campaign {campaign}\n"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _round(found: Order) -> str:
+    """Which round some lists are."""
+    if found.training:
+        random = f"{found.checked:,} drawn at random to estimate how many are alive, and " if found.checked else ""
+        return f"round one, {random}the training set; the order of what follows rests on their results"
+    if found.changing:
+        return (
+            f"what is left, in the order {found.changing} as of now only: every answer changes it, so that results "
+            f"call for new lists (--most keeps them short; rank pa or pa+- needs two rounds only)"
+        )
+    return "round two, what is left, in order"
+
+
+def _write(file: Path, found: Order, places: list[int]) -> None:
+    with file.open("x", encoding="utf-8", newline="") as opened:
+        rows = csv.writer(opened, lineterminator="\n")
+        rows.writerow(HEAD)
+        for place in places:
+            who = found.whos[place]
+            rows.writerow((place + 1, who.id or "", who.username or "", "", "", "", ""))
+
+
+def _statuses(found: Refreshed) -> Table:
+    table = Table(title="accounts by what their test found", title_justify="left", box=None, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in ("accounts", "share"):
+        table.add_column(name, justify="right", no_wrap=True)
+    whole = sum(count for _, count in found.statuses)
+    for name, count in found.statuses:
+        table.add_row(WORDS.get(name, name), f"{count:,}", f"{count / whole:.1%}")
+    if not whole:
+        table.add_row("nobody was tested yet", "", "")
+    return table
+
+
+def _slices(found: Refreshed) -> Table:
+    table = Table(title="alive among the tests, in their order", title_justify="left", box=None, pad_edge=False)
+    for name in ("tests", "alive", "share", "all so far", "tests per one alive"):
+        table.add_column(name, justify="right", no_wrap=True)
+    alive = 0
+    for one in found.slices:
+        alive += one.active
+        share = one.active / (one.last - one.first + 1)
+        so_far = f"{one.last / alive:,.2f}" if alive else "-"
+        table.add_row(f"{one.first:,} to {one.last:,}", f"{one.active:,}", f"{share:.1%}", f"{alive:,}", so_far)
+    return table
+
+
+def _totals(found: Refreshed, *, billed: bool) -> Iterator[str]:
+    known = found.known
+    first = f"{found.learning:,} of them to learn from ({found.training}), then in the order {found.rank}"
+    yield f"{known.nodes:,} accounts in the old dataset; {first}"
+    yield f"{known.tested:,} were tested, {known.found:,} are alive, {found.left:,} are left"
+    if found.due:
+        yield f"{found.due:,} of those to learn from are left: the order begins after them"
+    yield from _estimate(found)
+    if known.found:
+        yield f"for each account found alive so far: {', '.join(_each(found, billed=billed))}"
+
+
+def _estimate(found: Refreshed) -> Iterator[str]:
+    """How many are alive in all, as far as that is known."""
+    known = found.known
+    if not found.left:
+        return
+    if known.value is None:
+        yield "how many are alive in all is not known yet: a random sample tells it, when all of it is tested"
+        return
+    about = min(max(known.value, known.low), known.high)  # the tests may know better than the sample
+    share = "" if known.share is None else f"; {known.share:.0%} of them are found"
+    yield (
+        f"alive in all: about {about:,.0f} ({known.low:,.0f} to {known.high:,.0f} in 95 of 100 samples), by "
+        f"{known.sampled:,} drawn at random{share}"
+    )
+
+
+def _each(found: Refreshed, *, billed: bool) -> Iterator[str]:
+    alive = found.known.found
+    yield f"{found.cost:,.2f} tests"
+    if found.requests:
+        yield f"{found.requests / alive:,.3g} requests"
+    if billed and found.mills:
+        yield f"${found.mills / alive / MILLS_PER_DOLLAR:,.3g} at most"

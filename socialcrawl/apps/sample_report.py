@@ -1,0 +1,197 @@
+"""What a campaign that samples a topic knows of it, for people: how good the sample is, how the topic looks."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from socialcrawl.reports.sampled import Sampled
+from socialcrawl.sample.estimates import Bar, Estimate
+from socialcrawl.sample.parts import Part
+
+DOUBT = "?"
+LISTED = 3  # parts of a topic that are left out are told one by one, so many
+DOUBTFUL = f"{DOUBT} seen, or not seen, too seldom to tell how alike draws are: the interval rests on other things"
+FOCUS = {
+    "none": "anywhere",
+    "hard": "on topic only",
+    "neighbourhood": "on topic and near it",
+    "trial": "on topic, and a few steps off it",
+    "ancestor": "on topic and on the wider topic",
+}
+Rows = Iterable[tuple[str, Estimate]]
+
+
+def show(console: Console, found: Sampled) -> None:
+    """Print what a campaign that samples knows."""
+    console.print()
+    console.print(Text("\n".join(_quality(found))))
+    if found.draws < 2:
+        return
+    for table in _tables(found):
+        console.print()
+        console.print(table)
+    if any(one.note for one in _estimates(found)):
+        console.print(Text(f"\n{DOUBTFUL}"))
+
+
+def as_object(found: Sampled) -> dict[str, Any]:
+    """The same as plain values, for scripts; what is not known or without end is null."""
+    told: dict[str, Any] = finite(asdict(found))
+    return told
+
+
+def finite(value: Any) -> Any:
+    """A value that JSON has: infinity and what is no number as null, at any depth."""
+    if isinstance(value, Mapping):
+        return {str(name): finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    if isinstance(value, np.generic):
+        return finite(value.item())
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def percent(share: float) -> str:
+    """A share as people read it: 8.3%, 57%, 100%."""
+    if not isfinite(share):
+        return "-"
+    return f"{share:.1%}" if 0.0 < share < 0.0995 else f"{share:.0%}"
+
+
+def number(value: float) -> str:
+    """A number as people read it."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
+
+
+def count(value: float) -> str:
+    """A number of accounts as people read it; what has no end, in words."""
+    return "any number" if value == inf else f"{value:,.0f}"
+
+
+def interval(one: Estimate, words: Callable[[float], str] = percent) -> str:
+    """An estimate with its interval, as 8.3% (1.2% to 40%); marked where the interval is doubtful."""
+    doubt = f" {DOUBT}" if one.note else ""
+    return f"{words(one.value) if isfinite(one.value) else 'not known'} ({words(one.low)} to {words(one.high)}){doubt}"
+
+
+def apart(parts: Sequence[Part]) -> Iterator[str]:
+    """What is to be said of the parts of a topic in which walks are: nothing where there is one."""
+    if joined := sum(part.counts for part in parts[1:]):
+        yield (
+            f"the walks are in {joined + 1:,} groups that have not met yet, as too little was read to tell whether "
+            "they ever will: they are taken to be in one part of the topic, and weigh by their draws; go on"
+        )
+    left = [part for part in parts if not part.counts]
+    if not left:
+        return
+    walks, out = sum(part.walks for part in parts), sum(part.walks for part in left)
+    yield (
+        f"all shares and sizes are of one part of the topic, the largest, where {parts[0].accounts:,} accounts were "
+        f"read: no link that was read leads from there to others; {out:,} of the {walks:,} walks are not in it and "
+        "are left out"
+    )
+    yield from (f"left out: {_walks(part.walks)} in {_of(part)}" for part in left[:LISTED])
+    if rest := left[LISTED:]:
+        accounts = sum(part.accounts for part in rest)
+        yield f"left out: {_walks(sum(one.walks for one in rest))} in {len(rest):,} more parts, {_read(accounts)}"
+
+
+def _walks(many: int) -> str:
+    return f"{many:,} walk{'s' * (many != 1)}"
+
+
+def _read(accounts: int) -> str:
+    return f"{accounts:,} account{'s' * (accounts != 1)} read"
+
+
+def _of(part: Part) -> str:
+    if part.whole:
+        return f"a part that was read whole, of {part.accounts:,} account{'s' * (part.accounts != 1)}"
+    return f"a part that was not read whole, {_read(part.accounts)} so far"
+
+
+def shares(title: str, rows: Rows, words: Callable[[float], str] = percent) -> Group:
+    """A table of estimates with the ends of their intervals, under a title that may be wider."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for name in ("estimate", "from", "to"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for name, one in rows:
+        table.add_row(Text(name), words(one.value), words(one.low), words(one.high), DOUBT if one.note else "")
+    return Group(Text(title, style="italic"), table)
+
+
+def _quality(found: Sampled) -> Iterator[str]:
+    """How large the sample is and what it is worth, in sentences."""
+    yield (
+        f"{found.read:,} accounts read, {found.on_topic:,} on topic, by {found.walkers:,} walks that go "
+        f"{FOCUS[found.focus]}"
+    )
+    yield from apart(found.parts)
+    if not found.draws:
+        yield (
+            f"no draw counts yet: the first {found.burn_in:,} on-topic visits of each walk do not, as they tell where "
+            "it began"
+        )
+        return
+    burning = f"; {found.burning:,} of the walks have not got beyond their burn-in" if found.burning else ""
+    yield f"{found.draws:,} draws count, at {found.accounts:,} accounts{burning}"
+    yield (
+        f"they tell as much as about {found.effective:,.0f} accounts drawn one by one; {percent(found.precision)} of "
+        f"all visits were on topic, {found.jumps:,} jumps out of traps"
+    )
+    if found.more is not None and found.more >= 1 and found.steps is not None:
+        yield (
+            f"to know any share to +- 5 points takes about {count(found.more)} more draws: {count(found.steps)} more "
+            "accounts to read, at the rate so far"
+        )
+    elif found.more is not None:
+        yield "any share is known to +- 5 points"
+    if found.note:
+        yield f"too few to rely on: {found.note}"
+
+
+def _tables(found: Sampled) -> Iterator[Group]:
+    title = "the topic's accounts, with 95 % intervals"
+    each = [("links of on-topic accounts that lead to on-topic ones", found.links.staying)]
+    each += [("the same, as each account's own share", found.links.each)]
+    if found.links.lost.value > 0.0:
+        each += [("links that lead to accounts that cannot be read, left out of both", found.links.lost)]
+    each += [(f"write of {word}", one) for word, one in found.subtopics.items()]
+    yield shares(title, each)
+    mean = f"{number(found.outs.value)} ({number(found.outs.low)} to {number(found.outs.high)})"
+    yield shares(f"others that an account links to, in the mean {mean}", _bars(found.degrees, _doublings))
+    if found.links.bars:
+        yield shares("share of its links that are on topic", _bars(found.links.bars, _tenths))
+    if found.hosts:
+        yield shares("instances or hosts", found.hosts.items())
+    if found.languages:
+        yield shares("language that it writes in most", found.languages.items())
+
+
+def _bars(bars: Sequence[Bar], name: Callable[[Bar], str]) -> Rows:
+    return [(name(bar), bar.share) for bar in bars if bar.share.value > 0.0]
+
+
+def _doublings(bar: Bar) -> str:
+    first, last = round(bar.begin), round(bar.end) - 1
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _tenths(bar: Bar) -> str:
+    return percent((bar.begin + bar.end) / 2)
+
+
+def _estimates(found: Sampled) -> Iterator[Estimate]:
+    """All estimates that are shown."""
+    yield from (found.links.staying, found.links.each)
+    for each in (found.subtopics, found.hosts, found.languages):
+        yield from each.values()
+    yield from (bar.share for bar in (*found.degrees, *found.links.bars) if bar.share.value > 0.0)

@@ -1,0 +1,270 @@
+"""Files of an old dataset, as a graph by names: links, accounts, or posts whose authors mention each other. Pure.
+
+- Links: columns `source` and `target` (or src and dst, from and to, follower and followee), or the first two of a table
+  whose columns have no or other names; `weight` where there is such a column.
+- Accounts: one column, or columns `id` and `username`.
+- Posts: whatever `imports.files` reads; a mention is a link.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from math import inf
+from pathlib import Path
+
+import numpy as np
+
+from socialcrawl.imports.columns import NEEDED
+from socialcrawl.imports.files import read
+from socialcrawl.imports.grids import Cell, Grid, grid
+from socialcrawl.imports.naming import Naming
+from socialcrawl.imports.trouble import Trouble
+from socialcrawl.model import Who
+from socialcrawl.relevance import Hits
+from socialcrawl.store.imports.found import MADE, Found
+from socialcrawl.store.imports.graph import Named
+
+ENDS = (
+    ("source_account", "target_account"),  # as our own exports have them, beside numbers of nodes
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("follower", "followee"),
+    ("follower", "followed"),
+)
+IDS = ("platform_id", "account_id", "user_id", "author_id", "id")
+NAMES = ("username", "screen_name", "handle", "account", "url", "page")
+WEIGHTS = ("weight", "alpha")
+WORDS = {*NEEDED, *IDS, *NAMES, *WEIGHTS, *(end for pair in ENDS for end in pair)}
+Watch = Callable[[str, int], None]
+
+
+class Gathered:
+    """What was read so far: accounts, those that the dataset is about, and links.
+
+    Args:
+        naming: who is meant by a cell.
+        trouble: what bad lines are added to.
+    """
+
+    def __init__(self, naming: Naming, trouble: Trouble) -> None:
+        self.naming, self.trouble = naming, trouble
+        self._places: dict[Who, int] = {}
+        self._about: set[int] = set()
+        self._links: tuple[array[int], array[int], array[float]] = array("q"), array("q"), array("d")
+        self._cells: dict[str | None, dict[Cell, Who | str]] = {}  # what cells mean, by reading
+        self._there: dict[Cell, int] = {}  # the places of those that the dataset is about, by cell
+
+    def read(self, cells: Sequence[Cell], reading: str | None = None) -> list[Who | str]:
+        """The account that each cell names; where it names none, why."""
+        known = self._cells.setdefault(reading, {})
+        new = [cell for cell in dict.fromkeys(cells) if cell not in known]
+        known.update(zip(new, self.naming.whos([cell or "" for cell in new], reading), strict=True))
+        return [known[cell] for cell in cells]
+
+    def link_all(self, ends: Sequence[Cell]) -> bool:
+        """Whether links could be added between accounts that the dataset is about: from ends 0, 2, ... to 1, 3, ...
+
+        None is, where one of the cells names nobody.
+        """
+        new = [cell for cell in dict.fromkeys(ends) if cell not in self._there]
+        whos = self.read(new)
+        if any(isinstance(who, str) for who in whos):
+            return False
+        self._there.update((cell, self.member(who)) for cell, who in zip(new, whos, strict=True))  # type: ignore[arg-type]
+        places = array("q", map(self._there.__getitem__, ends))
+        self._links[0].extend(places[0::2])
+        self._links[1].extend(places[1::2])
+        self._links[2].extend(array("d", [1.0]) * (len(places) // 2))
+        return True
+
+    def member(self, who: Who) -> int:
+        """The place of an account that the dataset is about."""
+        place = self.place(who)
+        self._about.add(place)
+        return place
+
+    def place(self, who: Who) -> int:
+        """The place of an account."""
+        return self._places.setdefault(who, len(self._places))
+
+    def link(self, source: int, target: int, weight: float = 1.0) -> None:
+        """Add a link between two places."""
+        self._links[0].append(source)
+        self._links[1].append(target)
+        self._links[2].append(weight)
+
+    def graph(self) -> Named:
+        """All that was read."""
+        whos = list(self._places)
+        member = np.zeros(len(whos), np.bool_)
+        member[list(self._about)] = True
+        source, target, weight = self._links
+        ends = np.array(source, np.int64), np.array(target, np.int64)
+        return Named(whos, [self.naming.site(who) for who in whos], member, *ends, np.array(weight, np.float64))
+
+
+def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Watch = lambda what, rows: None) -> Named:
+    """The graph that files tell, in their order.
+
+    Args:
+        paths: the files.
+        naming: who is meant by a cell.
+        trouble: what bad lines are added to; they are left out.
+        watch: told how many rows were read.
+
+    Raises:
+        PostsFileError: a file cannot be read.
+    """
+    found, posts, rows = Gathered(naming, trouble), _Posts(), 0
+    for path in paths:
+        with grid(path, WORDS, trouble, naming.legal) as table:
+            if table is None or set(NEEDED) <= set(table.names or ()):
+                for page in read(path, _never, trouble):
+                    posts.take(found, page, str(path))
+                    watch("reading", rows := rows + len(page.page.posts))
+                continue
+            take = _reader(table)
+            for lines, columns in table.chunks:
+                take(found, table, lines, columns)
+                watch("reading", rows := rows + len(lines))
+    posts.answered(found)
+    return found.graph()
+
+
+def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
+    """The occurrences of a topic in a file of posts, by author as `gathered` has them; none where it has no posts.
+
+    Args:
+        path: the file.
+        naming: who is meant by a cell.
+        hits: occurrences in a post, by its text, its language and when it was written.
+
+    Raises:
+        PostsFileError: the file cannot be read.
+    """
+    trouble = Trouble()
+    found, posts, told = Gathered(naming, trouble), _Posts(), Counter[Who]()
+    with grid(path, WORDS, trouble, naming.legal) as table:
+        if table is not None and not set(NEEDED) <= set(table.names or ()):
+            return told
+    for page in read(path, hits, trouble):
+        for place, count in enumerate(page.page.hits):
+            if (who := posts.settled(found, page.author(place), str(path))) is not None:
+                told[who] += count
+    return told
+
+
+def _reader(table: Grid) -> "_Links | _Accounts":
+    """What reads the rows of a table, by the names of its columns."""
+    names = table.names or []
+    weight = _first(names, WEIGHTS)
+    for source, target in ENDS:
+        if source in names and target in names:
+            return _Links(names.index(source), names.index(target), weight)
+    ids, named = _first(names, IDS), _first(names, NAMES)
+    return _Links(0, 1, weight) if ids is None and named is None else _Accounts(ids, named)
+
+
+def _first(names: Sequence[str], wanted: Sequence[str]) -> int | None:
+    return next((names.index(name) for name in wanted if name in names), None)
+
+
+class _Links:
+    """Rows with the two ends of a link, by the places of their columns; rows of one cell are accounts."""
+
+    def __init__(self, source: int, target: int, weight: int | None) -> None:
+        self.source, self.target, self.weight = source, target, weight
+
+    def __call__(self, found: Gathered, table: Grid, lines: Sequence[int], columns: list[list[Cell]]) -> None:
+        if len(columns) == 1:
+            _Accounts(None, 0, None)(found, table, lines, columns)
+            return
+        ends = columns[self.source], columns[self.target]
+        if self.weight is None and found.link_all([*chain.from_iterable(zip(*ends, strict=True))]):
+            return
+        sources, targets = map(found.read, ends)
+        weights = ["1"] * len(lines) if self.weight is None else columns[self.weight]
+        for line, source, target, there, told in zip(
+            lines, sources, targets, columns[self.target], weights, strict=True
+        ):
+            weight = _weight(told)
+            if isinstance(source, str) or (there and isinstance(target, str)) or weight is None:
+                why = next((why for why in (source, target) if isinstance(why, str)), f"its weight is {told!r:.60}")
+                found.trouble.add(table.where(line), why)
+                continue
+            place = found.member(source)
+            if not isinstance(target, str):  # a row without a target is an account without a link
+                found.link(place, found.member(target), weight)
+
+
+def _weight(told: Cell) -> float | None:
+    try:
+        weight = float(told or 1.0)
+    except ValueError:
+        return None
+    return weight if 0 <= weight < inf else None
+
+
+class _Accounts:
+    """Rows with an account, by its id, its name, or both; `reading` is that of the names, None as all cells are."""
+
+    def __init__(self, ids: int | None, names: int | None, reading: str | None = "names") -> None:
+        self.ids, self.names, self.reading = ids, names, reading
+
+    def __call__(self, found: Gathered, table: Grid, lines: Sequence[int], columns: list[list[Cell]]) -> None:
+        none: list[Who | str] = [""] * len(lines)
+        ids = none if self.ids is None else found.read(columns[self.ids], "ids")
+        names = none if self.names is None else found.read(columns[self.names], self.reading)
+        for i, (by_id, by_name) in enumerate(zip(ids, names, strict=True)):
+            told = [who for who in (by_id, by_name) if isinstance(who, Who)]
+            if told:
+                found.member(Who(told[0].id, told[-1].username))
+            else:
+                found.trouble.add(table.where(lines[i]), str(by_id or by_name))
+
+
+class _Posts:
+    """Posts, whose authors the dataset is about, and link to whom they mention and answer."""
+
+    def __init__(self) -> None:
+        self._authors: dict[str, int] = {}  # by the id of the post
+        self._replies: list[tuple[int, str]] = []
+
+    def take(self, found: Gathered, page: Found, path: str) -> None:
+        """Add the posts of a page."""
+        whos = [page.author(i) for i in range(len(page.page.posts))]
+        authors = [self.settled(found, who, path) for who in whos]
+        for row, who in zip(page.page.posts, authors, strict=True):
+            if who is not None:
+                self._authors[row.id] = found.member(who)
+        for mention in page.page.mentions:
+            author, who = authors[mention.post], self.settled(found, mention.who, path)
+            if author is not None and who is not None:
+                found.link(found.place(author), found.place(who))
+        for i, to in page.replies:
+            if (author := authors[i]) is not None:
+                self._replies.append((found.place(author), to))
+
+    def answered(self, found: Gathered) -> None:
+        """Link to whom posts answer, of which the files say the post or the name."""
+        for author, to in self._replies:
+            if (place := self._authors.get(to)) is not None:
+                found.link(author, place)
+            elif not to.isdigit() and not to.startswith(MADE):
+                (who,) = found.read([to], "names")
+                if isinstance(who, Who):
+                    found.link(author, found.place(who))
+
+    def settled(self, found: Gathered, who: Who, path: str) -> Who | None:
+        """An account as the platform names it; None, and a bad line, where it is none."""
+        (told,) = found.read([who.username or who.id], "names" if who.username else None)
+        if isinstance(told, str):
+            found.trouble.add(path, told)
+            return None
+        return Who(who.id or told.id, told.username or who.username)
+
+
+def _never(text: str, lang: str | None, created_at: str | None) -> int:
+    return 0

@@ -1,0 +1,228 @@
+"""Tables of links, accounts or results as people have them: Parquet, CSV, tabs or blanks, with column names or without.
+
+What a file is, is read off its first bytes, never off its name; all but Parquet may be compressed with gzip. Lines that
+begin with # or % are remarks. Everything comes as text: `imports.naming` says what it means.
+"""
+
+import csv
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any
+
+from socialcrawl.errors import PostsFileError
+from socialcrawl.imports.cells import NOT_UTF8
+from socialcrawl.imports.files import PARQUET, opened
+from socialcrawl.imports.trouble import Trouble
+
+CHUNK = 50_000  # rows that are read together
+BETWEEN = ("\t", ",", ";", " ")  # what stands between cells; the first that fits. " ": any number of blanks
+REMARKS = ("#", "%")
+EXACT = 2**53  # a float from there on may have been another whole number
+Cell = str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table.
+
+    Attributes:
+        path: its file.
+        names: of its columns, in lower case; None: it names none.
+        chunks: its rows, some at a time: (their lines, their cells column by column); all of one width.
+    """
+
+    path: Path
+    names: list[str] | None
+    chunks: Iterator[tuple[Sequence[int], list[list[Cell]]]]
+
+    def where(self, line: int) -> str:
+        """The place of a row, for messages."""
+        return f"{self.path}, line {line}"
+
+
+@contextmanager
+def grid(
+    path: Path, words: Collection[str], trouble: Trouble, legal: Callable[[str], bool] = lambda _: True
+) -> Iterator[Grid | None]:
+    """The table in a file; None where the file has JSON lines.
+
+    Args:
+        path: the file.
+        words: names of columns by which a first line is known to be one.
+        trouble: what lines that cannot be read are added to.
+        legal: whether a cell can be an account; what stands between cells is whatever makes such cells.
+
+    Raises:
+        PostsFileError: the file is missing, damaged or of no known kind.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(PARQUET))
+        if begin == PARQUET:
+            with _parquet(path) as found:
+                yield found
+            return
+        with opened(path, begin) as file:
+            first = file.peek(65_536).removeprefix(b"\xef\xbb\xbf").lstrip()  # type: ignore[attr-defined]
+            if first.startswith(b"{"):
+                yield None
+                return
+            if b"\0" in first[:4096] or not first:
+                raise PostsFileError(
+                    f"{path} {'is of no known kind' if first else 'is empty'}: give Parquet, CSV, or text with an "
+                    "account or a link a line."
+                )
+            yield _text(path, file, words, trouble, legal)
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PostsFileError(f"{path} cannot be read ({reason}): check its name, and that it is whole.") from error
+
+
+def _text(path: Path, file: IO[bytes], words: Collection[str], trouble: Trouble, legal: Callable[[str], bool]) -> Grid:
+    rows = _Lines(path, file, trouble, words, legal)
+    names = rows.header(words)
+    return Grid(path, names, rows.chunks(None if names is None else len(names)))
+
+
+class _Lines:
+    """The rows of a text, as (number of the line, its cells)."""
+
+    def __init__(
+        self, path: Path, file: IO[bytes], trouble: Trouble, words: Collection[str], legal: Callable[[str], bool]
+    ) -> None:
+        self.path, self.trouble = path, trouble
+        self._number = 0
+        self._texts = self._decoded(file)
+        head = list(islice(self._texts, 2))
+        self._mark = _between([text for _, text in head], words, legal)
+        self._rows = self._split(head)
+
+    def header(self, words: Collection[str]) -> list[str] | None:
+        """The names of the columns, where the first line has them."""
+        first, second = next(self._rows, None), next(self._rows, None)
+        if first is not None and _names(first[1], second[1] if second else [], words):
+            self._rows = chain([second] if second else [], self._rows)
+            return [(name or "").lower() for name in first[1]]
+        self._rows = chain([row for row in (first, second) if row], self._rows)
+        return None
+
+    def chunks(self, width: int | None) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+        """The rows of one width, that of the first where none is told; others are noted."""
+        while some := list(islice(self._rows, CHUNK)):
+            width = len(some[0][1]) if width is None else width
+            kept = [one for one in some if len(one[1]) == width or self._unfit(*one, width)]
+            if kept:
+                numbers, rows = zip(*kept, strict=True)
+                yield numbers, [list(column) for column in zip(*rows, strict=True)]
+
+    def _unfit(self, number: int, row: list[Cell], width: int) -> bool:
+        """Note a row of another width; False, as it is left out."""
+        self.trouble.add(f"{self.path}, line {number}", f"it has {len(row)} cells, others have {width}")
+        return False
+
+    def _decoded(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+        """The lines that say something, with their numbers."""
+        for number, raw in enumerate(file, 1):
+            try:
+                text = raw.decode() if number > 1 else raw.decode("utf-8-sig")
+                text = text.replace("\0", "\ufffd") if "\0" in text else text
+            except UnicodeDecodeError:
+                self.trouble.add(f"{self.path}, line {number}", NOT_UTF8)
+                continue
+            if (bare := text.strip()) and not bare.startswith(REMARKS):
+                yield number, text
+
+    def _split(self, head: list[tuple[int, str]]) -> Iterator[tuple[int, list[Cell]]]:
+        lines = chain(head, self._texts)
+        if self._mark is None or self._mark == " ":
+            for number, text in lines:
+                bare = text.strip()
+                yield number, [bare.strip('"')] if self._mark is None else [*bare.split()]
+            return
+        reader = csv.reader(self._noting(lines), strict=True, delimiter=self._mark)
+        while True:
+            try:
+                row = next(reader, None)
+            except csv.Error as error:
+                self.trouble.add(f"{self.path}, line {self._number}", str(error))
+                continue
+            if row is None:
+                return
+            yield self._number, [cell.strip() or None for cell in row]
+
+    def _noting(self, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
+        for number, text in lines:
+            self._number = number
+            yield text
+
+
+def _between(lines: Sequence[str], words: Collection[str], legal: Callable[[str], bool]) -> str | None:
+    """What stands between the cells of some lines; None: each line is one cell."""
+    for mark in BETWEEN:
+        rows = [_cells(line, mark) for line in lines]
+        pairs = [row[:2] for row in rows if len(row) > 1]
+        if (pairs and _known(rows[0], words)) or any(legal(one) and (legal(two) or not two) for one, two in pairs):
+            return mark
+    return None
+
+
+def _cells(line: str, mark: str) -> list[str]:
+    if mark == " ":
+        return line.split()
+    try:
+        return next(csv.reader([line], delimiter=mark), [])
+    except csv.Error:
+        return []
+
+
+def _known(row: Sequence[Cell], words: Collection[str]) -> bool:
+    return any((cell or "").strip().lower() in words for cell in row)
+
+
+def _names(first: Sequence[Cell], second: Sequence[Cell], words: Collection[str]) -> bool:
+    """Whether the first row has names of columns: words that are known, or none of the numbers of the second."""
+    if _known(first, words):
+        return True
+    numbers = bool(second) and all((cell or "").isdigit() for cell in second[:2])
+    return numbers and not any((cell or "").isdigit() for cell in first[:2])
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Grid]:
+    import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of Parquet pay it
+    from pyarrow import parquet  # noqa: PLC0415
+
+    def chunks(file: parquet.ParquetFile) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+        done = 1
+        for some in file.iter_batches(CHUNK):
+            yield range(done, done + len(some)), [_texts(column) for column in some.columns]
+            done += len(some)
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield Grid(path, [name.lower() for name in file.schema_arrow.names], chunks(file))
+    except pa.ArrowException as error:
+        raise PostsFileError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file.") from error
+
+
+def _texts(column: Any) -> list[Cell]:
+    """The cells of a column of Parquet as text."""
+    import pyarrow as pa  # noqa: PLC0415  # as above
+
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+    return [_text_of(value) for value in column.to_pylist()]
+
+
+def _text_of(value: Any) -> Cell:
+    if value is None or value == "" or value != value:  # noqa: PLR0124  (what is no number is not itself)
+        return None
+    if isinstance(value, float) and abs(value) < EXACT and value == int(value):
+        return str(int(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.isoformat() if isinstance(value, date) else str(value)

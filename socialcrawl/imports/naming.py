@@ -1,0 +1,82 @@
+"""Who is meant by a cell of a table, on each platform, and on which site that is. Pure."""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.imports.columns import ROUNDED
+from socialcrawl.model import Who
+from socialcrawl.platforms.known import platform
+from socialcrawl.store.nodes import called
+
+READINGS = ("auto", "ids", "names")
+"""How cells are read: numbers are ids and the rest are names (auto), or all are the one or the other."""
+CLUE = " (under [seeds])"  # what a platform says of names in a campaign file
+
+
+class Naming:
+    """The accounts that cells name on a platform.
+
+    Args:
+        name: x, bluesky, mastodon or web.
+        reading: auto: a number is a platform's own id where it has such ids (X), anything else a name; ids; names.
+    """
+
+    def __init__(self, name: str, reading: str = "auto") -> None:
+        assert reading in READINGS, reading
+        self.name, self.reading = name, reading
+        self._platform = platform(name)
+
+    def whos(self, cells: Sequence[str], reading: str | None = None) -> list[Who | str]:
+        """The account that each cell names; where it names none, why, for people."""
+        reading = reading or self.reading
+        plain = [cell.strip() for cell in cells]
+        numbered = [self._id(cell, reading) for cell in plain]
+        names = [cell for cell, found in zip(plain, numbered, strict=True) if found is None]
+        named = iter(self._named(names))
+        return [next(named) if found is None else found for found in numbered]
+
+    def legal(self, cell: str) -> bool:
+        """Whether a cell can name an account in any way."""
+        return isinstance(self.whos([cell], "auto")[0], Who)
+
+    def site(self, who: Who) -> str:
+        """The site of an account: the host of a page, the instance on Mastodon; "" where there is no such thing."""
+        return site_of(self.name, who)
+
+    def _id(self, cell: str, reading: str) -> Who | str | None:
+        """The account with an id that is no name, or why it is none; None: it is to be read as a name."""
+        bare = cell.removeprefix("@")
+        if not bare:
+            return "it is empty"
+        if self.name != "x" or reading == "names":
+            return None
+        if bare.isascii() and bare.isdigit() and bare == cell:
+            return Who(bare, None)
+        if ROUNDED.fullmatch(bare):
+            return f"{bare!r:.60} is an id that was turned into a rounded number: keep ids as text"
+        return f"{bare!r:.60} is no id of X, which is a number" if reading == "ids" else None
+
+    def _named(self, names: Sequence[str]) -> list[Who | str]:
+        try:
+            return [self._who(name) for name in self._platform.names(names)]
+        except SettingsError:
+            return [self._one(name) for name in names]
+
+    def _one(self, name: str) -> Who | str:
+        try:
+            return self._who(*self._platform.names([name]))
+        except SettingsError as error:
+            return str(error).replace(CLUE, "").removesuffix(".")
+
+    def _who(self, name: str) -> Who:
+        # An account of Mastodon has no other id that all instances know.
+        return Who(name, name) if self.name == "mastodon" else called(name)
+
+
+def site_of(name: str, who: Who) -> str:
+    """The site of an account of the platform `name`; see `Naming.site`."""
+    told = who.username or who.id or ""
+    if name == "web":
+        return urlsplit(told).hostname or ""
+    return told.rpartition("@")[2].lower() if name == "mastodon" and "@" in told else ""

@@ -1,0 +1,233 @@
+"""What datasets hold of a topic, by a uniform sample of it: `socialcrawl audit` (Bar-Yossef et al., section 1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.model import Node
+from socialcrawl.plan import about
+from socialcrawl.reports.holdings import Dataset, Ints, Judge, Listing, collected, found_by_search, listed, together
+from socialcrawl.reports.sampled import HALF, KIND, UNTOLD, Drawn, drawn, lacking, spoken
+from socialcrawl.sample import audit as audits
+from socialcrawl.sample.audit import Audit, Gap, Outlook
+from socialcrawl.sample.communities import communities
+from socialcrawl.sample.parts import Part
+from socialcrawl.settings import Settings
+from socialcrawl.store.traces import Begun, Traces
+
+GROUPS = 10  # gaps that are told, the widest
+NOWHERE = "elsewhere"  # the host of an account that has none
+OUTSIDE = "of its on-topic accounts are in parts of the topic that the sample leaves out: they are not counted here"
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What the sample says of one dataset.
+
+    Attributes:
+        name: of the dataset.
+        read: accounts that it has read.
+        found: its share of the topic, the topic's size, gaps by host or community, and what the search covers.
+        languages: the gaps by the language in which accounts write most; () where all write the same, or none is told.
+        outlook: whether more budget would pay; None where nobody knows to whom the dataset links: then what the audit
+            says of its reach is nothing either.
+        more: how many more draws make the interval of the share held +- 5 points, about.
+        notes: what a reader should know, sentences.
+    """
+
+    name: str
+    read: int
+    found: Audit
+    languages: tuple[Gap, ...]
+    outlook: Outlook | None
+    more: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Audits:
+    """What a sample says of some datasets.
+
+    Attributes:
+        sample: the name of its campaign.
+        topic: what it is of, in words.
+        draws: that count; `accounts`: at which they were made; `effective`: how many independent ones they are worth.
+        more: how many more draws make the interval of any share +- 5 points, about; None: nobody can say yet.
+        by: what gaps are told by: host or community; "" where neither is known.
+        datasets: what it says of each.
+        parts: of the topic, in which its walks are, the largest first: all numbers are of those that count.
+    """
+
+    sample: str
+    topic: str
+    draws: int
+    accounts: int
+    effective: float
+    more: float | None
+    by: str
+    datasets: tuple[Audited, ...]
+    parts: tuple[Part, ...] = ()
+
+
+def audited(
+    traces: Traces,
+    settings: Settings,
+    others: Traces | None = None,
+    of: Sequence[str] = (),
+    held: Mapping[str, Listing] | None = None,
+) -> Audits:
+    """What a sample says of datasets.
+
+    Args:
+        traces: the database of the sample.
+        settings: the campaign that samples.
+        others: the database of the campaigns that are audited; None: the same.
+        of: their names; none: all that collect or track, and all of them together.
+        held: lists of accounts, by the names of their files; beside them, campaigns only if `of` or `others` is given.
+
+    Raises:
+        StoreError: there is no such campaign, or none to audit.
+        SettingsError: the campaign samples nothing, has drawn nothing yet, or is of another platform.
+    """
+    judge = Judge(traces, _sample(traces, settings), settings)
+    datasets: list[Dataset] = []
+    if of or others or not held:
+        there, same = others or traces, others is None
+        datasets = [collected(judge, there, one, same=same) for one in _campaigns(judge, there, of, same=same)]
+        datasets += [together(datasets)] if len(datasets) > 1 else []
+    datasets += [listed(judge, name, given) for name, given in (held or {}).items()]
+    series = judge.sample.series
+    view = _View(judge)
+    return Audits(
+        settings.name,
+        _words(settings),
+        series.visits,
+        len(judge.sample.places),
+        series.floor[0],
+        lacking(series),
+        view.by,
+        tuple(view.audit(dataset) for dataset in datasets),
+        judge.sample.parts.each,
+    )
+
+
+def _sample(traces: Traces, settings: Settings) -> Drawn:
+    if settings.kind != KIND:
+        raise SettingsError(
+            f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
+        )
+    if settings.name not in traces.campaigns():
+        raise StoreError(f"The campaign {settings.name!r} was not begun in {settings.database}: run it first.")
+    found = drawn(traces, settings.name)
+    if found is None:
+        raise SettingsError(f"The campaign {settings.name!r} of this database samples nothing: give another name.")
+    if not np.any(found.weight > 0.0):
+        raise SettingsError(
+            f"The campaign {settings.name!r} has no sample yet: it has read {len(found.held.node):,} accounts, "
+            f"{int(found.held.on_topic.sum()):,} of them on topic, and the first {found.crawl.how.burn_in:,} on-topic "
+            "visits of each walk do not count. Go on with it, or set burn_in lower."
+        )
+    return found
+
+
+def _campaigns(judge: Judge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
+    """The campaigns to audit, the oldest first, or as they are named."""
+    platform, mine = judge.sample.whole.platform, judge.sample.whole.name
+    if of:
+        wanted = [traces.begun(name) for name in dict.fromkeys(of)]
+        if same and mine in of:
+            raise SettingsError(f"The campaign {mine!r} is the sample itself: name another one with --of.")
+        for one in wanted:
+            if one.platform != platform:
+                raise SettingsError(f"The campaign {one.name!r} is of {one.platform}, the sample of {platform}.")
+        return wanted
+    every = [traces.begun(name) for name in traces.campaigns()]
+    wanted = [one for one in every if one.platform == platform and one.identity.get("kind") in (None, "track")]
+    if not wanted:
+        raise StoreError(
+            f"There is no campaign of {platform} to audit in this database: run one that collects the topic, name "
+            "another database with --db, or a file of accounts with --held."
+        )
+    return wanted
+
+
+class _View:
+    """The sample as audits see it: where its accounts are, what they speak, whom its own searches found."""
+
+    def __init__(self, judge: Judge) -> None:
+        sample, traces = judge.sample, judge.traces
+        self.rows, self.weight, self.outside = sample.rows, sample.weight, judge.outside
+        self.searched = found_by_search(traces, sample.whole, judge.aliases)
+        self.by, self.group = _groups(traces, sample)
+        nodes = sample.held.node[sample.places].tolist()
+        speech = spoken(traces, nodes)
+        several = len({speech.get(node, UNTOLD) for node in nodes}) > 1
+        self.speech = [speech.get(node, UNTOLD) for node in self.rows.node.tolist()] if several else None
+
+    def audit(self, dataset: Dataset) -> Audited:
+        """What the sample says of a dataset."""
+        seen, inside = self._seen(dataset), dataset.on_topic & ~np.isin(dataset.read, self.outside)
+        found = audits.audit(seen, int(np.count_nonzero(inside)), groups=GROUPS)
+        if dataset.unjudged:
+            most = found.on_topic + (0 if dataset.taken else dataset.unjudged)
+            found = audits.between(found, most - dataset.unjudged, most)
+        left = int(np.count_nonzero(dataset.on_topic)) - found.on_topic
+        return Audited(
+            dataset.name,
+            len(dataset.read),
+            found,
+            () if self.speech is None else audits.gaps(replace(seen, group=self.speech), GROUPS),
+            None if dataset.linked is None else audits.outlook(found, inside),
+            audits.enough(found.share, HALF) - found.share.visits,
+            (*dataset.notes, *([f"{left:,} {OUTSIDE}"] if left else [])),
+        )
+
+    def _seen(self, dataset: Dataset) -> audits.Sample:
+        node = self.rows.node
+        held = np.isin(node, dataset.read)
+        searched = [one for one in (self.searched, dataset.searched) if one is not None]
+        return audits.Sample(
+            held,
+            held if dataset.linked is None else np.isin(node, dataset.linked),
+            self.weight,
+            self.rows.walker,
+            np.isin(node, np.concatenate(searched)) if searched else None,
+            self.group,
+        )
+
+
+def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:
+    """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
+    if sample.crawl.how.trap != "community" and len(set(sample.group)) > 1:
+        return "host", [one or NOWHERE for one in sample.group]
+    label = communities(sample.crawl.walks.lists, sample.places)
+    called = _called(traces, sample, label)
+    if len(set(label.tolist())) < 2:
+        return "", None
+    where = {place: called[one] for place, one in zip(sample.places.tolist(), label.tolist(), strict=True)}
+    return "community", [where.get(place, NOWHERE) for place in sample.rows.place.tolist()]
+
+
+def _called(traces: Traces, sample: Drawn, label: Ints) -> dict[int, str]:
+    """What communities are called: by the account of the sample in them that has most neighbours."""
+    first: dict[int, tuple[int, int]] = {}
+    for place, one in zip(sample.places.tolist(), label.tolist(), strict=True):
+        rank = int(sample.held.degree[place]), -place
+        first[one] = max(first.get(one, rank), rank)
+    nodes = {one: Node(int(sample.held.node[-rank[1]])) for one, rank in first.items()}
+    names = traces.names(nodes.values())
+    return {one: f"around {names[node]}" for one, node in nodes.items()}
+
+
+def _words(settings: Settings) -> str:
+    """What a sample is of, for people."""
+    sample, topic = settings.sample, about(settings)
+    told = [] if sample.tree is None else [f"what the tree {sample.tree.name} says is on topic"]
+    if sample.tree is None and sample.occurrences:
+        words = ", ".join([*topic.keywords, *topic.patterns])
+        told.append(f"{sample.occurrences:,} occurrences or more of {words}" if sample.occurrences > 1 else words)
+    told += [" or ".join([*sample.patterns, *sample.expressions])] if sample.by_name else []
+    told += [f"labels of {sample.labels.name}"] if sample.labels is not None else []
+    return "; ".join(told)

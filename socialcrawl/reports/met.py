@@ -1,0 +1,38 @@
+"""What a campaign that refreshes, or samples, asked of one account, decision by decision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.store.traces import Ask, Traces
+
+KINDS = ("refresh", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """An account of a campaign that refreshes or samples, with all that was asked about it, in order."""
+
+    campaign: str
+    kind: str
+    account: str
+    asks: Sequence[Ask]
+
+
+def met(traces: Traces, user: str, campaign: str | None = None) -> Met | None:
+    """What a campaign asked of `user`, a username or id; None: it is of another kind.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: it does not know the account.
+    """
+    whole = traces.begun(campaign)
+    kind = whole.identity.get("kind")
+    if kind not in KINDS:
+        return None
+    user = user.strip().removeprefix("@")
+    held = traces.known(whole, user)
+    if held is None or held.forgotten_at is not None:
+        why = "was forgotten" if held or traces.forgotten(whole.platform, user) else "is not known to this database"
+        raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
+    return Met(whole.name, kind, traces.names([held.node])[held.node], traces.asks(whole.id, held.node))

@@ -1,0 +1,102 @@
+"""The section of a campaign that tests an old dataset for life, best first (Huynh, Mathieu, Viennot)."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from socialcrawl.liveness import Activity
+from socialcrawl.model import LARGEST
+from socialcrawl.sections.values import Positive, Section, spanning
+from socialcrawl.words import seconds
+
+AUTO, EXISTS = "auto", "exists"
+HALF_A_YEAR = "180d"  # the last six months, in which accounts that are alive have posted (section 2.1 of the paper)
+WEB = "web"  # the platform whose accounts are pages
+DYNAMIC = ("bfs", "ai", "dpr")  # orders that every answer changes
+YEARS = 20  # that the last sign of life may lie back: more than any of the platforms is old
+
+
+class RefreshSection(Section):
+    """Which accounts of an old dataset are tested first, and what it takes to be alive."""
+
+    rank: Literal["auto", "random", "indegree", "pagerank", "pa", "pa+-", "asf", "bfs", "ai", "dpr"] = Field(
+        default="auto", description="the order (LiveRank); auto: pa for accounts, pa+- for pages of the web"
+    )
+    training: Literal["auto", "random", "indegree", "pagerank"] = Field(
+        default="auto", description="who is tested first, to learn from; auto: pagerank for accounts, random for pages"
+    )
+    z: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
+        default=1000, description="how many are tested first, those of check on top; 0: the order itself begins"
+    )
+    neighbours: bool = Field(
+        default=True, description="whether neighbours of those may be among them; false: while there are others, not"
+    )
+    check: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
+        default=0,
+        description="random accounts tested before all, on top of z, to estimate how many are alive; they count",
+    )
+    fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="stop when so much of those alive, as estimated, is found; none: test all"
+    )
+    active: Annotated[str, *spanning(AUTO, EXISTS, years=YEARS)] = Field(
+        default=AUTO,
+        description='who is alive: "180d": whoever posted in so long a time (a page: changed, or does not tell when); '
+        '"exists": whoever is there; auto: 180d for accounts, exists for pages of the web',
+    )
+    protected: bool = Field(default=False, description="whether accounts that are closed to strangers count as alive")
+    linked: bool = Field(default=False, description="test also those whom the old dataset only links to")
+    damping: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.85, description="d of PageRank")
+    tolerance: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1e-9, description="where every PageRank stops: the sum of its changes in a sweep"
+    )
+    rounds: Positive = Field(default=1, description="dpr: how often PageRank is zapped to the top of the one before")
+    top: Annotated[float, Field(gt=0, le=1e9)] = Field(
+        default=1.0, description="dpr: how many that top has, for each that was found alive"
+    )
+    every: Positive = Field(default=1, description="dpr: tests after which it is computed anew")
+    redirects: bool = Field(default=False, description="web: a page that has moved counts as alive where it leads")
+    soft: bool = Field(
+        default=True, description='web: a page that says "Page Not Found" or "Error 404" is dead, whatever its status'
+    )
+    workers: Positive = Field(default=1, description="p, among how many campaigns the order is shared out")
+    worker: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
+        default=0, description="which of them this one is, from 0: it tests number i of the order where i mod p is that"
+    )
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if self.worker >= self.workers:
+            raise ValueError(f"worker = {self.worker} is none of {self.workers}: they are numbered from 0")
+        if self.workers > 1 and self.rank in DYNAMIC:
+            raise ValueError(
+                f'rank = "{self.rank}" changes with every answer, so that workers cannot share it out: take another, '
+                'such as rank = "pa", or workers = 1'
+            )
+        chosen = self.training in ("indegree", "pagerank") or not self.neighbours
+        if self.fraction is not None and chosen and not self.check:
+            raise ValueError(
+                "fraction needs to know how many are alive, which a random sample tells: "
+                'set check = 300 (accounts tested for that), or training = "random" with neighbours'
+            )
+        return self
+
+    def rule(self, platform: str) -> str:
+        """Who is alive on a platform, in the words of `active`, where it is left to us (sections 2.1 and 3.2)."""
+        usual = EXISTS if platform == WEB else HALF_A_YEAR
+        return usual if self.active == AUTO else self.active
+
+    def within(self, platform: str) -> float | None:
+        """How long ago somebody alive has posted at most, seconds; None: whoever exists is alive."""
+        rule = self.rule(platform)
+        return None if rule == EXISTS else seconds(rule, years=YEARS)
+
+    def activity(self, platform: str) -> Activity:
+        """The rule by which a probe is judged on a platform; few pages tell when they changed."""
+        return Activity(self.within(platform), self.protected, untold=platform == WEB)
+
+    def steering(self, platform: str) -> tuple[str, str]:
+        """The rank and the training set on a platform, where they are left to us (section 5 of the paper)."""
+        web = platform == WEB
+        rank = ("pa+-" if web else "pa") if self.rank == "auto" else self.rank
+        training = "random" if web or (self.fraction is not None and not self.check) else "pagerank"
+        return rank, training if self.training == "auto" else self.training

@@ -1,0 +1,248 @@
+"""What a campaign that samples knows of its topic: statistics against the truth of a known world, and its words."""
+
+import io
+import json
+import shutil
+from collections import Counter
+
+import numpy as np
+import pytest
+from auditing import OTHER, WORD, crawled, looking, read_by, sample_of, world
+from crawling import TOKEN_ENV, crawl, posts
+from reviving import brought, judged, revived, written
+from rich.console import Console
+from storing import a_database, opened
+
+from socialcrawl.apps.report import knowledge, known, show
+from socialcrawl.apps.sample_report import apart, count, finite, interval, number, percent
+from socialcrawl.apps.screen import Lines, Picture, progress
+from socialcrawl.build import build
+from socialcrawl.errors import SettingsError
+from socialcrawl.mock.server import running
+from socialcrawl.reports.sampled import sampled
+from socialcrawl.run import run
+from socialcrawl.sample.estimates import Estimate
+from socialcrawl.sample.parts import Part
+from socialcrawl.store.summary import summary
+from socialcrawl.store.traces import Traces
+
+
+@pytest.fixture(scope="module")
+def found():
+    with looking(crawled()) as traces:
+        return sampled(traces, "sample", [OTHER, "no-such-word"])
+
+
+def topic():
+    return world().reached(WORD)
+
+
+def links_of(name):
+    """How many others it mentions, and how many of them are on topic."""
+    whom = world().mentions[name]
+    return len(whom), len(whom & world().speakers(WORD))
+
+
+def told(traces, name="sample", width=100, **more):
+    console = Console(file=io.StringIO(), width=width)
+    show(console, summary(traces.connection, name), None, billed=False, tracked=known(traces, name), **more)
+    return " ".join(console.file.getvalue().split())
+
+
+def test_who_was_read_and_who_of_them_is_on_topic_is_counted(found):
+    read = read_by(crawled(), "sample")
+    assert (found.read, found.on_topic) == (len(read), len(read & world().speakers(WORD)))
+    assert found.accounts == len(read & topic())
+    assert (found.jumps, found.note) == (0, "")
+    assert found.burning == 1  # one of the seeds has no on-topic neighbour
+    assert found.accounts < found.effective < found.draws
+
+
+def test_the_mean_and_the_distribution_of_out_degrees_are_the_true_ones(found):
+    outs = np.array([links_of(name)[0] for name in topic()])
+    assert found.outs.holds(outs.mean())
+    assert found.outs.width < 1.5
+    for bar in found.degrees:
+        assert abs(bar.share.value - np.mean((outs >= bar.begin) & (outs < bar.end))) < 0.05
+    assert sum(bar.share.value for bar in found.degrees) == pytest.approx(1.0)
+
+
+def test_links_that_stay_on_topic_are_estimated_of_all_links_and_of_each_account(found):
+    pairs = np.array([links_of(name) for name in topic()])
+    assert found.links.staying.holds(pairs[:, 1].sum() / pairs[:, 0].sum())
+    some = pairs[pairs[:, 0] > 0]
+    assert abs(found.links.each.value - np.mean(some[:, 1] / some[:, 0])) < 0.05
+    assert found.links.bars == ()
+
+
+def test_the_share_of_a_sub_topic_is_that_of_the_accounts_who_write_of_it(found):
+    assert found.subtopics[OTHER].holds(len(topic() & world().speakers(OTHER)) / len(topic()))
+    assert found.subtopics["no-such-word"].value == 0.0
+
+
+def test_languages_are_those_that_accounts_write_in_most_and_words_without_one_do_not_count(tmp_path):
+    place = tmp_path / "a.db"
+    shutil.copy(crawled(), place)
+    with opened(place) as connection, connection.begin():
+        connection.exec_driver_sql("update post set lang = 'und'")
+        connection.exec_driver_sql(
+            "update post set lang = 'de' where author % 2 = 0 and id in (select min(id) from post group by author)"
+        )
+        rows = connection.exec_driver_sql(
+            "select a.node % 2 from account a where exists (select 1 from post where author = a.node)"
+        ).scalars()
+        odd = Counter(rows)
+    with looking(place) as traces:
+        languages = sampled(traces, "sample").languages
+    assert set(languages) == {"de", "not told"}
+    assert abs(languages["de"].value - odd[0] / odd.total()) < 0.2
+    with opened(place) as connection, connection.begin():
+        connection.exec_driver_sql("update post set lang = null")
+    with looking(place) as traces:
+        assert sampled(traces, "sample").languages == {}
+
+
+def test_with_all_neighbours_judged_the_share_of_each_accounts_links_is_known(tmp_path):
+    with running(posts(), limit=1_000_000) as mock:
+        sample = {"walkers": 4, "burn_in": 5, "length": 500, "trap": "off", "exact": True}
+        crawl(sample_of(mock.url, tmp_path / "a.db", sample=sample))
+    with looking(tmp_path / "a.db") as traces:
+        links = sampled(traces).links
+    pairs = np.array([links_of(name) for name in topic()])
+    some = pairs[pairs[:, 0] > 0]
+    parts = some[:, 1] / some[:, 0]
+    assert abs(links.each.value - parts.mean()) < 0.05
+    assert abs(links.staying.value - pairs[:, 1].sum() / pairs[:, 0].sum()) < 0.05
+    for bar in links.bars:
+        assert abs(bar.share.value - np.mean((parts >= bar.begin) & (parts < bar.end))) < 0.1
+
+
+def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
+    with looking(crawled()) as traces:
+        text = told(traces)
+        collected = told(traces, "small")
+    assert f"{found.read:,} accounts read, {found.on_topic:,} on topic, by 8 walks that go on topic only" in text
+    assert f"{found.draws:,} draws count, at {found.accounts:,} accounts" in text
+    assert "any share is known to +- 5 points" in text
+    for words in ("steps after", "the seeds themselves", "most relevant accounts", "relevance per request"):
+        assert words not in text
+        assert words in collected
+    assert f"{found.read:,} accounts asked" in text
+
+
+def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):
+    with looking(crawled()) as traces:
+        text, plain = told(traces), knowledge(known(traces, "sample"))
+    assert f"of one part of the topic, the largest, where {found.accounts:,} accounts were read" in text
+    assert "1 of the 8 walks are not in it and are left out left out: 1 walk in a part that was read whole" in text
+    assert plain["sampled"]["parts"][1] == {"accounts": 1, "walks": 1, "draws": 0, "whole": True, "counts": False}
+    assert found.accounts == found.parts[0].accounts == len(read_by(crawled(), "sample") & topic())
+
+
+def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
+    main = Part(300, 5, 900, whole=False, counts=True)
+    assert [*apart([main]), *apart([])] == []
+    small = [Part(size, 1, 9, whole=size > 7, counts=False) for size in (9, 8, 7, 2, 1)]
+    words = [*apart([main, *small])]
+    assert "300 accounts were read" in words[0]
+    assert "5 of the 10 walks" in words[0]
+    assert words[1:] == [
+        "left out: 1 walk in a part that was read whole, of 9 accounts",
+        "left out: 1 walk in a part that was read whole, of 8 accounts",
+        "left out: 1 walk in a part that was not read whole, 7 accounts read so far",
+        "left out: 2 walks in 2 more parts, 3 accounts read",
+    ]
+    (word,) = apart([main, Part(200, 5, 800, whole=False, counts=True)])
+    assert "in 2 groups that have not met yet" in word
+
+
+def test_scripts_are_told_the_same_under_the_name_of_the_kind(found):
+    with looking(crawled()) as traces:
+        plain = knowledge(known(traces, "sample", sub=[OTHER, "no-such-word"]))
+        assert knowledge(known(traces, "small")) == {}
+        with pytest.raises(SettingsError, match="samples nothing: take --sub x out"):
+            known(traces, "small", sub=["x"])
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["sampled"]["subtopics"][OTHER]["value"] == found.subtopics[OTHER].value
+    assert plain["sampled"]["more"] == found.more == 0.0
+
+
+def test_a_sample_that_has_hardly_begun_says_that_it_tells_nothing_yet(tmp_path):
+    place = tmp_path / "a.db"
+    with running(posts(), limit=1_000_000) as mock:
+        crawl(sample_of(mock.url, place, crawl={"steps": 12}))
+    with looking(place) as traces:
+        found, text = sampled(traces), told(traces)
+    assert (found.draws, found.accounts, found.more, found.steps) == (0, 0, None, None)
+    assert found.burning == 8
+    assert "no draw counts yet: the first 20 on-topic visits of each walk do not" in text
+    assert knowledge(found)["sampled"]["outs"]["value"] is None
+
+
+def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
+    settings = revived(refresh={"rank": "indegree", "training": "random", "z": 2})
+    with a_database("sqlite") as connection:
+        brought(connection, written(tmp_path / "old.csv", "1,2\n2,3\n3,1\n"), settings=settings)
+        judged(connection, written(tmp_path / "told.csv", "id,active\n1,1\n2,0\n3,1\n"), settings=settings)
+        traces = Traces(connection)
+        text, plain = told(traces, "revive"), knowledge(known(traces))
+        found = summary(connection)
+    assert "3 were tested, 2 are alive" in text
+    assert "steps after" not in text
+    assert (found.steps.tolist(), found.seeds.tolist()) == ([1.0, 0.0, 1.0], [])
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["refreshed"]["found"] == 2
+
+
+def test_the_picture_and_the_lines_of_a_run_speak_of_its_kind(tmp_path):
+    console = Console(file=io.StringIO(), width=110, record=True)
+    with running(posts(), limit=1_000_000) as mock:
+        picture = Picture(console)
+        campaign = build(sample_of(mock.url, tmp_path / "a.db", crawl={"steps": 60}), picture)
+        picture.campaign = campaign
+        run(campaign.parts)
+        console.print(picture)
+        crawled_, line = campaign.crawl, progress(campaign)
+        campaign.close()
+    draws = len(crawled_.visits().node)
+    text = console.export_text()
+    for words in ("60 of 60", f"{crawled_.relevance:,.0f} accounts", f"8 with {draws:,} draws"):
+        assert words in text
+    assert "seeds" not in text
+    assert line.startswith(f"read 60 of 60  on topic {crawled_.relevance:,.0f}  posts ")
+    assert line.endswith(f"draws {draws:,}")
+
+
+def test_the_picture_of_a_refresh_counts_tests_and_the_living(tmp_path):
+    source = {"base_url": "http://127.0.0.1:1", "token_env": TOKEN_ENV}
+    settings = revived(refresh={"z": 1, "training": "random"}, database=str(tmp_path / "a.db"))
+    settings = settings.model_copy(update={"source": settings.source.model_copy(update=source)})
+    console = Console(file=io.StringIO(), width=110, record=True)
+    campaign = build(settings, Lines(console))
+    picture = Picture(console)
+    picture.campaign = campaign
+    console.print(picture)
+    line = progress(campaign)
+    campaign.close()
+    text = console.export_text()
+    for words in ("tested", "alive  0 accounts", "0 accounts, 0 are left to be tested"):
+        assert words in text
+    assert line.startswith("tested 0  alive 0  ")
+
+
+def test_shares_and_numbers_are_written_as_people_read_them():
+    assert [percent(one) for one in (0.0, 0.012, 0.0994, 0.0996, 0.5, 1.0, float("nan"))] == [
+        "0%", "1.2%", "9.9%", "10%", "50%", "100%", "-",
+    ]  # fmt: skip
+    assert (count(float("inf")), count(1234.5), number(8.561), number(1234.5)) == (
+        "any number",
+        "1,234",
+        "8.56",
+        "1,234",
+    )
+    assert interval(Estimate(0.083, 0.012, 0.4, 5.0, 9, "few")) == "8.3% (1.2% to 40%) ?"
+    assert interval(Estimate(float("nan"), 0.0, float("inf"), 5.0, 9), count) == "not known (0 to any number)"
+    assert finite({"a": [float("inf"), np.float64(2.0), (1, "x")], 2: float("nan")}) == {
+        "a": [None, 2.0, [1, "x"]],
+        "2": None,
+    }
