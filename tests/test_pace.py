@@ -38,10 +38,10 @@ def test_a_slow_server_is_asked_for_several_accounts_together(tmp_path):
 
 def test_a_server_that_answers_at_once_is_asked_for_one_after_the_other(tmp_path):
     with running(posts_file(), limit=3, window=1.0) as mock:  # at once: in less than a third of a second
-        settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 6}, limits={"k": 3, "d": 1.0})
+        settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 3}, limits={"k": 3, "d": 1.0})
         crawl(settings)
     assert kept(settings.database) == 1
-    assert batches(settings.database) == [1] * 6
+    assert batches(settings.database) == [1] * 3
 
 
 def test_what_was_chosen_is_kept_when_the_campaign_goes_on(tmp_path):

@@ -2,7 +2,7 @@
 
 import os
 
-SHARE = float(os.environ.get("SOCIALCRAWL_EXAMPLES", "0.4"))
+SHARE = float(os.environ.get("SOCIALCRAWL_EXAMPLES", "0.25"))
 
 
 def many(examples):

@@ -72,7 +72,7 @@ def without(page: Page, gone: Barred) -> Page:
             *((who, why) for who, why in page.missing if not gone.who(who)),
             *((Who(None, name), FORGOTTEN) for name in sorted(gone.asked)),
         ],
-        active=[(who, at) for who, at in page.active if not gone.who(who)],
+        active=tuple((who, at) for who, at in page.active if not gone.who(who)),
     )
 
 
