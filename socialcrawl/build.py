@@ -192,7 +192,7 @@ def _crawl(meant: Plan, seeds: Seeds, source: Source) -> Crawling:
     if settings.kind == "refresh":
         return refreshing(settings, source.width)
     if settings.kind == "sample":
-        return sampling(settings, seeds, source.width, inward=meant.platform.inward)
+        return sampling(settings, seeds, source.width)
     if settings.kind == "track":
         return tracking(settings, seeds, source.width, source.mark)
     estimator, choice = chosen(settings)

@@ -84,10 +84,8 @@ def refreshing(settings: Settings, width: Callable[[str], int] = lambda _: 1) ->
     return Refresh(how, settings.seed, settings.crawl.steps, width)
 
 
-def sampling(
-    settings: Settings, seeds: Seeds, width: Callable[[str], int] = lambda _: 1, *, inward: bool = True
-) -> Sample:
-    """The crawl of a campaign that samples; `inward`: whether its platform can be asked who mentions an account."""
+def sampling(settings: Settings, seeds: Seeds, width: Callable[[str], int] = lambda _: 1) -> Sample:
+    """The crawl of a campaign that samples; who mentions an account is asked where its platform can be asked that."""
     sample, platform = settings.sample, settings.source.platform
     how = How(
         focus=sample.focus,
@@ -102,7 +100,7 @@ def sampling(
         burn_in=sample.burn_in,
         samples=sample.samples,
         length=sample.length,
-        inward=sample.inward and inward,
+        inward=sample.inward and bool(known.of(settings).roles.inward),
         mutual=sample.mutual,
         consistency=sample.consistency,
         trap=sample.traps(platform),

@@ -18,8 +18,8 @@ from socialcrawl.lab.liverank import curves, follows, weblike
 from socialcrawl.lab.liverank.dated import Cut
 from socialcrawl.lab.liverank.death import Death, passed
 from socialcrawl.lab.liverank.orders import Terms, crawled, ordered, pagerank_of, straight
-from socialcrawl.lab.liverank.ways import DYNAMIC, FRAMES, LETTERS, STATIC, Way
-from socialcrawl.refresh.ranks import RANKS, Ranks
+from socialcrawl.lab.liverank.ways import FRAMES, LETTERS, Way
+from socialcrawl.refresh.ranks import DYNAMIC, RANKS, STATIC, Ranks
 
 TINY = ["--nodes", "400", "--z", "20", "--seeds", "2", "--jobs", "1"]
 KINDS_IN_ORDER = ["table1", *(f"fig{n}" for n in range(1, 12)), "dpr"]

@@ -14,8 +14,8 @@ from socialcrawl.lab.doors import Tape
 from socialcrawl.model import Outcome, Pick
 from socialcrawl.sample.crawl import REST, Sample
 from socialcrawl.sample.how import FOCUSES, How
-from socialcrawl.sample.luck import draws, stream
-from socialcrawl.track.chance import chance
+from socialcrawl.sample.luck import draws
+from socialcrawl.track.chance import chance, stream
 
 SIZE = 40
 GRAPH = known(SIZE, tangle(SIZE, 90, 2), range(0, SIZE, 2))

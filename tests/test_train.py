@@ -17,10 +17,11 @@ from socialcrawl.sample.tree import Tree
 from socialcrawl.sources.x.source import SEARCH
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
-from socialcrawl.store.examples import chosen, found, quiet
+from socialcrawl.store.examples import found, quiet
 from socialcrawl.store.health import readable
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.sql import SqlStore
+from socialcrawl.store.summary import chosen
 
 SEARCHED = [posts_of(number)[0] for number in (3, 4, 5, 7, 9, 12) if posts_of(number)]
 NOUNS = ["mirror", "lens", "dome", "orbit", "comet"]

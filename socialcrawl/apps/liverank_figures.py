@@ -5,12 +5,13 @@ from itertools import chain
 
 from socialcrawl.apps.lab_figures import COLOURS, FIXED, STYLES, Bars, Line, Look, Panel
 from socialcrawl.lab.kumar.summary import over_seeds, picked, variants
-from socialcrawl.lab.liverank.ways import LETTERS, STATIC, Frame, Way
+from socialcrawl.lab.liverank.ways import LETTERS, Frame, Way
 from socialcrawl.lab.liverank.worlds import Floats, World
 from socialcrawl.lab.tables import Table, rows
+from socialcrawl.refresh.ranks import TRAININGS as KINDS
 
 RANKS = dict(zip(LETTERS, (FIXED["random"], *COLOURS), strict=False))
-TRAININGS = dict(zip(STATIC, (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True))
+TRAININGS = dict(zip(KINDS, (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True))
 SIZES = (COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[7])  # of training sets that are not the usual one
 DASHED = {"indegree": STYLES[1], "pagerank": STYLES[2]}  # orders that lie on the others for most of their way
 WIDTH = 1.3

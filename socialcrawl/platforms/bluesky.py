@@ -40,7 +40,6 @@ class Bluesky:
     )
     searches = True
     look_up = True
-    inward = True
     advice = "use other keywords, or name seeds (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:

@@ -35,7 +35,6 @@ class Mastodon:
     )
     searches = True
     look_up = False
-    inward = False
     advice = (
         "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
         "token of your instance (token_env), which opens full search"

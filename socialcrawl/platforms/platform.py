@@ -75,8 +75,6 @@ class Platform(Protocol):
     searches: bool
     look_up: bool
     """Whether named accounts are looked up before they are asked."""
-    inward: bool
-    """Whether it can be asked who mentions an account."""
     advice: str
     """What a person can do where the searches find nobody."""
 

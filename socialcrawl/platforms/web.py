@@ -31,7 +31,6 @@ class Web:
     roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
     searches = False
     look_up = False
-    inward = False
     advice = "name pages (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:

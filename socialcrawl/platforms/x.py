@@ -41,7 +41,6 @@ class X:
     )
     searches = True
     look_up = True
-    inward = True
     advice = "use other keywords, or name seeds (usernames = [...])"
 
     def expanded(self, settings: Settings) -> bool:

@@ -77,7 +77,6 @@ class Growing:
     """An old dataset as imports bring it, piece by piece; a node that comes again has the links of all its pieces."""
 
     def __init__(self) -> None:
-        self.version = 0  # grows with every piece
         self._nodes: list[Ints] = []
         self._counts: list[Ints] = []
         self._targets: list[Ints] = []
@@ -95,7 +94,6 @@ class Growing:
             marks: str[k], the sites; "" for none.
             there: bool[k]; the others are no part of the dataset, nor will they be.
         """
-        self.version += 1
         counts = np.diff(offsets)
         self._nodes.append(nodes[there].astype(np.int64))
         self._counts.append(counts[there])

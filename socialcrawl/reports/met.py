@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.store.traces import Ask, Traces
+from socialcrawl.model import Node
+from socialcrawl.store.traces import Ask, Begun, Traces
 
 KINDS = ("refresh", "sample")
 
@@ -30,9 +31,19 @@ def met(traces: Traces, user: str, campaign: str | None = None) -> Met | None:
     kind = whole.identity.get("kind")
     if kind not in KINDS:
         return None
+    node = meant(traces, whole, user)
+    return Met(whole.name, kind, traces.names([node])[node], traces.asks(whole.id, node))
+
+
+def meant(traces: Traces, whole: Begun, user: str) -> Node:
+    """The account of a campaign that `user`, a username or id, means.
+
+    Raises:
+        SettingsError: it is not known, or was forgotten.
+    """
     user = user.strip().removeprefix("@")
     held = traces.known(whole, user)
     if held is None or held.forgotten_at is not None:
         why = "was forgotten" if held or traces.forgotten(whole.platform, user) else "is not known to this database"
         raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
-    return Met(whole.name, kind, traces.names([held.node])[held.node], traces.asks(whole.id, held.node))
+    return held.node

@@ -15,7 +15,7 @@ from socialcrawl.crawls import refreshing
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node, Stop, Who
 from socialcrawl.refresh.cost import shared_out
-from socialcrawl.refresh.crawl import Refresh
+from socialcrawl.refresh.crawl import PROBE, Refresh
 from socialcrawl.refresh.estimate import Estimate
 from socialcrawl.refresh.lines import CLOSED
 from socialcrawl.refresh.ranks import DYNAMIC
@@ -25,7 +25,6 @@ from socialcrawl.store.statistics import spending
 from socialcrawl.store.traces import Begun, Traces
 
 KIND = "refresh"
-PROBE = "probe"
 SLICES = 10  # parts of the tests so far that are told one by one
 EVERYBODY = 2**62
 

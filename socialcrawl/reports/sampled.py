@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls import past, sampling
-from socialcrawl.platforms import known
 from socialcrawl.relevance import Topic
 from socialcrawl.sample.audit import enough
 from socialcrawl.sample.crawl import Sample
@@ -132,7 +131,7 @@ def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
         return None
     settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-    crawl = sampling(settings, past(settings, names, traces.topics(whole.id)), inward=known.of(settings).inward)
+    crawl = sampling(settings, past(settings, names, traces.topics(whole.id)))
     crawl.fold(traces.history(whole))
     rows = crawl.visits()
     apart = parts(crawl.walks, rows)
@@ -185,7 +184,7 @@ def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
         hosts=distribution(group, found.weight, walk, most=MOST) if any(group) else {},
         languages=_distribution([speech.get(node, UNTOLD) for node in rows.node.tolist()], found),
         links=staying(found.crawl.walks, rows, found.weight),
-        subtopics=_subtopics(traces, found, sub),
+        subtopics=_subtopics(traces, found, series, sub),
         note=series.share(topical).note if series.visits < 2 or series.floor[0] < 10.0 else "",
         parts=found.parts.each,
     )
@@ -226,7 +225,7 @@ def _distribution(labels: Sequence[str], found: Drawn) -> dict[str, Estimate]:
     return {} if set(shares) <= {UNTOLD} else shares
 
 
-def _subtopics(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, Estimate]:
+def _subtopics(traces: Traces, found: Drawn, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
     if not sub:
         return {}
     topics = {word: Topic([word]) for word in sub}
@@ -235,4 +234,4 @@ def _subtopics(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, Es
         for word, topic in topics.items():
             if one.author not in speakers[word] and topic.count(one.text):
                 speakers[word].add(one.author)
-    return {word: found.series.share(np.isin(found.rows.node, [*who])) for word, who in speakers.items()}
+    return {word: series.share(np.isin(found.rows.node, [*who])) for word, who in speakers.items()}

@@ -11,10 +11,9 @@ from math import isnan, log2
 import numpy as np
 
 from socialcrawl.crawls import past, sampling, tracking
-from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node, Outcome
-from socialcrawl.platforms import known
 from socialcrawl.protocols import Batch
+from socialcrawl.reports.met import meant
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings, stored
 from socialcrawl.standings import drawn, standings
@@ -149,24 +148,20 @@ def visited(traces: Traces, user: str, campaign: str | None = None) -> Visited |
     whole = traces.begun(campaign)
     if not _tracks(whole):
         return None
-    user = user.strip().removeprefix("@")
-    held = traces.known(whole, user)
-    if held is None or held.forgotten_at is not None:
-        why = "was forgotten" if held or traces.forgotten(whole.platform, user) else "is not known to this database"
-        raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
+    whom = meant(traces, whole, user)
     settings = _settings(traces, whole)
     crawl = crawl_of(settings, traces, whole)
     crawl.fold(traces.history(whole, COLUMNS))
     order = crawl.standing()
-    place = next((i for i, (node, _) in enumerate(order, 1) if node == held.node), None)
-    name = traces.names([held.node])[held.node]
-    stands = None if place is None else _placed(crawl, held.node, name, (order[place - 1][1], place, None))
+    place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
+    name = traces.names([whom])[whom]
+    stands = None if place is None else _placed(crawl, whom, name, (order[place - 1][1], place, None))
     return Visited(
         whole.name,
         name,
         settings.track.target,
         stands,
-        [_visit(traces, whole, ask) for ask in traces.asks(whole.id, held.node)],
+        [_visit(traces, whole, ask) for ask in traces.asks(whole.id, whom)],
     )
 
 
@@ -271,7 +266,7 @@ def sample_of(settings: Settings, traces: Traces, whole: Begun) -> Sample:
     """The walks that the settings of a campaign make, with nothing absorbed; nobody is to be asked with them."""
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
     seeds = past(settings, names, traces.topics(whole.id))
-    return sampling(settings, seeds, inward=known.of(settings).inward)
+    return sampling(settings, seeds)
 
 
 def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:

@@ -2,10 +2,11 @@
 
 from array import array
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from socialcrawl.links import grown
 
 Ints = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ class Chains:
     def room(self, node: int) -> None:
         """Make room for nodes up to `node`."""
         if node >= len(self._head):
-            self._head = grown(self._head, node)
+            self._head = grown(self._head, node + 1)
             self._look = self._head.data
 
     def extend(self, codes: Ints, places: Ints) -> None:
@@ -87,10 +88,3 @@ class Chains:
         self._next[link] = int(self._head[node])
         self._head[node] = self._head[alias]
         self._head[alias] = 0
-
-
-def grown(column: NDArray[Any], last: int) -> NDArray[Any]:
-    """The same with zeros behind, so that `last` is a place of it."""
-    wide = np.zeros(max(2 * len(column), last + 1), column.dtype)
-    wide[: len(column)] = column
-    return wide

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.links import grown
 from socialcrawl.model import LARGEST
-from socialcrawl.sample.chains import Chains, grown
+from socialcrawl.sample.chains import Chains
 
 Ints = NDArray[np.int64]
 
@@ -83,6 +84,11 @@ class Lists:
         begins = np.frombuffer(self.begins, np.int64)
         found: Ints = begins[places + 1] - begins[places]
         return found
+
+    def entries(self) -> tuple[Ints, Ints]:
+        """All entries of the lists, int64 each: the place of whose list it is in, and its code."""
+        every = np.arange(len(self))
+        return np.repeat(every, self.degree(every)), np.array(self.codes, np.int64)
 
     def places(self, nodes: Ints) -> Ints:
         """The places of nodes, int64, UNREAD or GONE where they have none."""
@@ -306,7 +312,7 @@ class Lists:
     def _room(self, node: int) -> None:
         """Make room for nodes up to `node`."""
         if node >= len(self._where):
-            self._where, self._seen = grown(self._where, node), grown(self._seen, node)
+            self._where, self._seen = grown(self._where, node + 1), grown(self._seen, node + 1)
             self._look, self._seen_look = self._where.data, self._seen.data
         self._chains.room(node)
 

@@ -1,19 +1,9 @@
 """Draws of a walk in blocks: the numbers of `track.chance`, many at a time."""
 
-import zlib
-
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.track.chance import GOLDEN, MASK, UNIT
-
-FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64's multipliers
-
-
-def stream(seed: int, purpose: str) -> int:
-    """The state from which the draws of one purpose start: what `track.chance` starts from."""
-    start = np.array([(seed + GOLDEN) & MASK], np.uint64)
-    return int(_mixed(_mixed(start) + np.uint64(zlib.crc32(purpose.encode())))[0])
+from socialcrawl.track.chance import FIRST, GOLDEN, SECOND, UNIT
 
 
 def draws(start: int, begin: int, count: int) -> NDArray[np.float64]:

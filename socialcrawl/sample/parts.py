@@ -112,9 +112,8 @@ def _may(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
 def _connected(walks: Walks, may: Flags) -> tuple[Ints, Flags]:
     """(The number of the part of each place, whether all of part i was read), by the links between places in `may`."""
     lists, size = walks.lists, len(walks.lists)
-    codes = np.array(lists.codes, np.int64)
+    whose, codes = lists.entries()
     there = lists.places(codes >> 1)
-    whose = np.repeat(np.arange(size), lists.degree(np.arange(size)))
     inside = may[whose] & (there >= 0)
     inside[inside] = may[there[inside]]
     begins = np.append(0, np.cumsum(np.bincount(whose[inside], minlength=size)))

@@ -77,9 +77,7 @@ def _drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
 def _all(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
     """The same for each row, as it is: all neighbours of a node were read before the first draw."""
     lists = walks.lists
-    every = np.arange(len(lists))
-    codes = np.array(lists.codes, np.int64)
-    owner = np.repeat(every, lists.degree(every))
+    owner, codes = lists.entries()
     owner, linked = owner[codes & 1 == 0], codes[codes & 1 == 0] >> 1
     place, topical = lists.places(linked), lists.topical(linked)
     ahead = ~((place >= 0) & (place < owner))

@@ -2,7 +2,8 @@
 
 from collections import deque
 
-from socialcrawl.sample.luck import draws, stream
+from socialcrawl.sample.luck import draws
+from socialcrawl.track.chance import stream
 
 
 class Trap:

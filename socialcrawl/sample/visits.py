@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.sample.how import How
-from socialcrawl.sample.luck import draws, stream
+from socialcrawl.sample.luck import draws
 from socialcrawl.sample.walker import STAYED, Walker
 from socialcrawl.sample.walks import Walks
+from socialcrawl.track.chance import stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -137,10 +138,11 @@ def _degrees(walks: Walks) -> Floats:
     lists, how = walks.lists, walks.how
     every = np.arange(len(lists))
     if how.exact:
-        neighbours = lists.places(np.array(lists.codes, np.int64) >> 1)
+        whose, codes = lists.entries()
+        neighbours = lists.places(codes >> 1)
         there = neighbours >= 0
         there[there] = np.frombuffer(bytes(lists.on), np.bool_)[neighbours[there]]
-        return np.bincount(np.repeat(every, lists.degree(every))[there], minlength=len(lists)).astype(np.float64)
+        return np.bincount(whose[there], minlength=len(lists)).astype(np.float64)
     if how.focus == "neighbourhood" and how.crude:
         return np.array([walks.near.degree(place) for place in every.tolist()], np.float64)
     return lists.degree(every).astype(np.float64)

@@ -4,8 +4,9 @@ from array import array
 from collections.abc import Sequence
 
 from socialcrawl.sample.how import How
-from socialcrawl.sample.luck import draws, stream
+from socialcrawl.sample.luck import draws
 from socialcrawl.sample.traps import Trap
+from socialcrawl.track.chance import stream
 
 BLOCK = 64  # draws made together
 STAYED, ARRIVED, JUMPED = 0, 1, 2

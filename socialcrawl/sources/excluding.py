@@ -83,8 +83,13 @@ def _silence(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
     return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=EXCLUDED) for pick in out}
 
 
+def starred(name: str) -> str:
+    """The regular expression of a name with `*` for any part."""
+    return ".*".join(map(re.escape, name.split("*")))
+
+
 def _compiled(names: Sequence[str]) -> re.Pattern[str] | None:
     bare = [name.strip().removeprefix("@") for name in names]
     if not bare:
         return None
-    return re.compile("|".join(".*".join(map(re.escape, name.split("*"))) for name in bare), re.IGNORECASE | re.DOTALL)
+    return re.compile("|".join(map(starred, bare)), re.IGNORECASE | re.DOTALL)

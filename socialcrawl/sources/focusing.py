@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import ON_TOPIC, WIDER, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
+from socialcrawl.sources.excluding import starred
 
 NOBODY = Who(None, None)
 
@@ -134,7 +135,7 @@ def _starred(pattern: str) -> str:
     bare = pattern.strip().removeprefix("@")
     if not bare:
         raise SettingsError('A pattern of what is on the topic is empty: write a name, such as "*@jazz.example".')
-    return ".*".join(map(re.escape, bare.split("*")))
+    return starred(bare)
 
 
 def _checked(expression: str) -> str:

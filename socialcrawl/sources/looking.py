@@ -44,6 +44,16 @@ def looked_up(
     return outcomes
 
 
+def known_as(reading: Reading, asked: Request) -> Generator[Request, Reply, str | None]:
+    """The platform id that a look-up tells of the account being read; None where it is missing, which is noted."""
+    reply = yield asked
+    reading.take(reply)
+    known = reply.answer.found.get(reading.pick.node)
+    if known is None and reading.missing is None:
+        reading.missing = "unknown"
+    return known if reading.missing is None else None
+
+
 def why(pick: Pick, reply: Reply) -> str | None:
     """Why the account of a pick is missing, as an answer to a look-up tells it; None: it is there."""
     if reply.kind in PUT_OFF:

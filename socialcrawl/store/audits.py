@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, 
 
 from socialcrawl.model import Who
 from socialcrawl.store.bulk import Lookup, among
-from socialcrawl.store.linked import driven
+from socialcrawl.store.linked import numbers
 from socialcrawl.store.tables import account, link, outcome, pick, post
 
 Ints = NDArray[np.int64]
@@ -76,11 +76,16 @@ def searches(connection: Connection, campaign: int) -> int:
 
 def whos(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
     """How the platform calls some accounts; the forgotten are not among them."""
-    columns = select(account.c.node, account.c.platform_id, account.c.username)
     with connection.begin():
-        lookup = Lookup(connection, columns.where(among(connection, account.c.node), account.c.forgotten_at.is_(None)))
-        rows = chain.from_iterable(lookup.rows(piece) for piece in _pieces(nodes))
-        return {int(row[0]): Who(row[1], row[2]) for row in rows}
+        return named(connection, nodes)
+
+
+def named(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
+    """The same, called in a transaction."""
+    columns = select(account.c.node, account.c.platform_id, account.c.username)
+    lookup = Lookup(connection, columns.where(among(connection, account.c.node), account.c.forgotten_at.is_(None)))
+    rows = chain.from_iterable(lookup.rows(piece) for piece in _pieces(nodes))
+    return {int(row[0]): Who(row[1], row[2]) for row in rows}
 
 
 def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[int | None]:
@@ -156,5 +161,5 @@ def _pieces(keys: Iterable[Key], size: int = SOME) -> Iterator[list[Key]]:
 
 
 def _table(connection: Connection, query: Select[tuple[int, ...]], width: int) -> Ints:
-    with connection.begin(), driven(connection, query) as cursor:
-        return np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, width)
+    with connection.begin():
+        return numbers(connection, query).reshape(-1, width)

@@ -8,9 +8,6 @@ from collections.abc import Iterator
 import orjson
 from sqlalchemy import Connection, text
 
-from socialcrawl.errors import StoreError
-from socialcrawl.store.summary import campaigns
-
 # An answer that the database had is the platform's own to the same question: the newest there was by then.
 SEARCHED = """
 select o.post_ids from request r join pick p on p.campaign = r.campaign and p.n = r.n
@@ -27,20 +24,6 @@ and not exists (select 1 from hit h where h.campaign = :campaign and h.post = s.
 """
 COUNT = f"select count(*) {QUIET}"
 READ = f"select s.id, s.text {QUIET} order by s.id"
-
-
-def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
-    """(id, name) of the campaign `name`, or of the newest.
-
-    Raises:
-        StoreError: there is no such campaign; the message names those there are.
-    """
-    known = campaigns(connection)
-    meant = [pair for pair in known if name is None or pair[1] == name]
-    if not meant:
-        names = ", ".join(pair[1] for pair in known) or "none yet"
-        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
-    return meant[-1]
 
 
 def found(connection: Connection, campaign: int, most: int) -> list[str]:

@@ -46,14 +46,19 @@ class Linked(NamedTuple):
     alpha: NDArray[np.float64]
 
 
+def numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
+    """The cells of a query for whole numbers, row after row, int64; called in a transaction."""
+    with driven(connection, query) as cursor:
+        return np.fromiter(chain.from_iterable(cursor), np.int64)
+
+
 def linked(connection: Connection, campaign: int, first: int, last: int) -> Linked:
     """The links of picks `first` to `last` of a campaign; called in a transaction."""
     some = (link.c.campaign == campaign) & link.c.n.between(first, last)
     place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
     whole = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
-    with driven(connection, whole) as cursor:
-        numbers = np.fromiter(chain.from_iterable(cursor), np.int64)
-    code, places = numbers & OTHER, numbers >> BITS
+    found = numbers(connection, whole)
+    code, places = found & OTHER, found >> BITS
     alpha = WEIGHTS.take(code, mode="clip")
     if (rare := code == OTHER).any():
         others = select(link.c.alpha).where(some, WEIGHT == OTHER).order_by(link.c.n, link.c.position)

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, text
 
 from socialcrawl.model import Node, Who
-from socialcrawl.store.bulk import Lookup, among
-from socialcrawl.store.tables import account
+from socialcrawl.store import audits
 
 # Tests that said nothing, as they are asked once more or are another account's, are none.
 FOUND = """
@@ -21,7 +20,6 @@ STATUSES = """
 select l.status, count(*) from liveness l join campaign c on c.name = l.campaign where c.id = :campaign
 group by 1 order by 2 desc, 1
 """
-SOME = 10_000  # accounts that are looked up together
 
 
 class Status(NamedTuple):
@@ -46,10 +44,5 @@ def statuses(connection: Connection, campaign: int) -> list[Status]:
 
 def whos(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
     """How the platform calls some accounts, in their order."""
-    columns = account.c.node, account.c.platform_id, account.c.username
-    known: dict[int, Who] = {}
-    with connection.begin():
-        lookup = Lookup(connection, select(*columns).where(among(connection, account.c.node)))
-        for begin in range(0, len(nodes), SOME):
-            known |= {row[0]: Who(row[1], row[2]) for row in lookup.rows(nodes[begin : begin + SOME])}
+    known = audits.whos(connection, nodes)
     return [known.get(node, Who(None, None)) for node in nodes]

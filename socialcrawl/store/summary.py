@@ -123,18 +123,27 @@ def platform_meant(connection: Connection, given: str | None) -> str:
     return given or next(iter(there), "x")
 
 
+def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
+    """(id, name) of the campaign `name`, or of the newest.
+
+    Raises:
+        StoreError: there is no such campaign; the message names those there are.
+    """
+    known = campaigns(connection)
+    meant = [pair for pair in known if name is None or pair[1] == name]
+    if not meant:
+        names = ", ".join(pair[1] for pair in known) or "none yet"
+        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
+    return meant[-1]
+
+
 def summary(connection: Connection, name: str | None = None, most: int = 15) -> Summary:
     """The summary of the campaign `name`, or of the newest, with its `most` best accounts.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.
     """
-    known = campaigns(connection)
-    chosen = [pair for pair in known if name is None or pair[1] == name]
-    if not chosen:
-        names = ", ".join(pair[1] for pair in known) or "none yet"
-        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
-    number, title = chosen[-1]
+    number, title = chosen(connection, name)
     with connection.begin():
         values = _rows(connection, VALUES, number)
         sent, posts, cost, began, ended, reused = _rows(connection, TOTALS, number)[0]

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, select, text
 
-from socialcrawl.errors import StoreError
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick, unix
 from socialcrawl.protocols import History
@@ -18,7 +17,7 @@ from socialcrawl.store import reading
 from socialcrawl.store.epochs import topics
 from socialcrawl.store.erasure.seats import Seat
 from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.summary import campaigns
+from socialcrawl.store.summary import campaigns, chosen
 from socialcrawl.store.tables import pick
 from socialcrawl.store.versions import Version, versions
 
@@ -107,12 +106,7 @@ class Traces:
         Raises:
             StoreError: there is no such campaign; the message names those there are.
         """
-        known = campaigns(self.connection)
-        chosen = [pair for pair in known if name is None or pair[1] == name]
-        if not chosen:
-            names = ", ".join(pair[1] for pair in known) or "none yet"
-            raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
-        number, title = chosen[-1]
+        number, title = chosen(self.connection, name)
         (platform, settings, identity), *_ = self._rows(CAMPAIGN, campaign=number)
         return Begun(number, title, platform, orjson.loads(settings), orjson.loads(identity))
 

@@ -108,7 +108,7 @@ def read_times(path: Path) -> TimeGraph:
     if names is None:
         raise lacking(path, table, COLUMNS[-1])
     ends = [_named(path, table, name) for name in names[:2]]
-    count, sources, targets = _numbered(*ends)
+    count, sources, targets = numbered(*ends)
     return time_graph(sources, targets, _times(path, table, names[2]), count)
 
 
@@ -141,7 +141,8 @@ def _named(path: Path, table: Any, name: str) -> Any:
     return column
 
 
-def _numbered(sources: Any, targets: Any) -> tuple[int, Ints, Ints]:
+def numbered(sources: Any, targets: Any) -> tuple[int, Ints, Ints]:
+    """How many nodes two arrays of names have, and their numbers, in the order of first appearance."""
     import pyarrow as pa  # noqa: PLC0415
 
     coded = pa.concat_arrays([sources, targets]).dictionary_encode()
@@ -153,7 +154,7 @@ def _times(path: Path, table: Any, name: str) -> Floats:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
-        times = _read(table.column(name))
+        times = moments(table.column(name))
     except pa.ArrowException as error:
         complaint = str(error).split(". ")[0].rstrip(".")
         raise SettingsError(
@@ -166,8 +167,12 @@ def _times(path: Path, table: Any, name: str) -> Floats:
     return times
 
 
-def _read(column: Any) -> Floats:
-    """The times of a column, read as its first one can be: a complaint is about the one that differs."""
+def moments(column: Any) -> Floats:
+    """The times of a column, read as its first one can be; NaN where there is none.
+
+    Raises:
+        pyarrow.ArrowException: one is no time, or differs from the first: the complaint is about that one.
+    """
     import pyarrow as pa  # noqa: PLC0415
 
     for read in (_seconds, partial(_instants, zone=None), partial(_instants, zone="UTC")):

@@ -14,12 +14,11 @@ import numpy as np
 from socialcrawl.lab.kumar.summary import over_seeds, picked, variants
 from socialcrawl.lab.liverank.orders import Terms, ordered
 from socialcrawl.lab.liverank.ways import Frame, Way
-from socialcrawl.lab.liverank.worlds import Floats, World
+from socialcrawl.lab.liverank.worlds import World
 from socialcrawl.lab.pool import Job, fingerprint
 from socialcrawl.lab.tables import Table, table
-from socialcrawl.refresh.cost import cost
+from socialcrawl.refresh.cost import ALPHAS, cost
 
-ALPHAS: Floats = np.arange(1, 101) / 100
 READ = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)  # the rows of a table for reading
 BY = ("graph", "frame", "way")
 
@@ -48,7 +47,7 @@ def jobs(world: World, frame: Frame, seeds: Sequence[int], given: int | None, ba
 
 def curve(world: World, frame: str, way: Way, terms: Terms) -> Table:
     """One cost curve: columns graph, frame, way, seed, z, alpha and cost, a row for each of `ALPHAS`."""
-    costs = cost(ordered(world, way, terms), world.active, ALPHAS)
+    costs = cost(ordered(world, way, terms), world.active)
     named = {"graph": world.name, "frame": frame, "way": way.label(terms.z), "seed": terms.seed, "z": terms.z}
     return {key: np.full(len(ALPHAS), value) for key, value in named.items()} | {"alpha": ALPHAS, "cost": costs}
 

@@ -5,6 +5,7 @@ says six months (Huynh et al., section 3.2).
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,10 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.graphs.tables import csv_table, lacking, parquet_table, strings
+from socialcrawl.lab.kumar.timegraphs import COLUMNS, DAY, moments, numbered
 from socialcrawl.lab.liverank.worlds import Flags, Floats, Ints, World, usable
 from socialcrawl.refresh.old import compressed
 
-DAY = 86_400.0
-COLUMNS = (("a", "b", "ts"), ("src", "dst", "ts"), ("source", "target", "time"))
 NEVER, ONCE, LATELY = range(3)
 WORDS = ("never acted", "acted, but not lately", "active")
 
@@ -131,51 +131,33 @@ def _read(path: Path) -> Acts:
         if names is not None:
             return _links(path, table, names)
         if not {"author", "created_at"} <= set(table.column_names):
-            raise lacking(path, table, COLUMNS[0])
+            raise lacking(path, table, COLUMNS[-1])
     return _posts(path)
 
 
 def _links(path: Path, table: Any, names: tuple[str, str, str]) -> Acts:
-    import pyarrow as pa  # noqa: PLC0415  (half a second that no other command need pay)
+    from pyarrow import compute as pc  # noqa: PLC0415  (half a second that no other command need pay)
 
-    coded = pa.concat_arrays([strings(table, name) for name in names[:2]]).dictionary_encode()
-    if coded.null_count or "" in coded.dictionary.to_pylist():
+    columns = [strings(table, name) for name in names[:2]]
+    if any(pc.any(pc.equal(column.fill_null(""), "")).as_py() for column in columns):
         raise SettingsError(f"{path}: {names[0]} or {names[1]} is empty somewhere; name a node or leave the row out.")
-    ends = coded.indices.to_numpy().astype(np.int64).reshape(2, -1)
+    count, sources, targets = numbered(*columns)
     when = _seconds(path, table, names[2])
-    return Acts(len(coded.dictionary), ends[0], when, ends[0], ends[1], when)
+    return Acts(count, sources, when, sources, targets, when)
 
 
 def _seconds(path: Path, table: Any, name: str) -> Floats:
     """Times as seconds since 1970, float64: of numbers, of text that stands for numbers, of ISO times (UTC)."""
     import pyarrow as pa  # noqa: PLC0415  (as above)
 
-    column = table.column(name)
-    for read in (_numbers, _iso):
-        try:
-            times = read(column)
-        except pa.ArrowException:
-            continue
+    with suppress(pa.ArrowException):
+        times = moments(table.column(name))
         if np.isfinite(times).all():
             return times
     raise SettingsError(
         f"{path}: {name} is no time somewhere; give numbers of seconds since 1970, or ISO times such as "
         "2012-07-04T12:00:00Z, in every row."
     )
-
-
-def _numbers(column: Any) -> Floats:
-    import pyarrow as pa  # noqa: PLC0415  (as above)
-
-    return np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(), np.float64)
-
-
-def _iso(column: Any) -> Floats:
-    import pyarrow as pa  # noqa: PLC0415  (as above)
-
-    zone = None if column.type == pa.timestamp("us") or "Z" not in str(column[0]) else "UTC"
-    stamps = column.cast(pa.timestamp("us", zone))
-    return np.where(stamps.is_null().to_numpy(), np.nan, stamps.cast(pa.int64()).fill_null(0).to_numpy() / 1e6)
 
 
 def _posts(path: Path) -> Acts:

@@ -6,11 +6,11 @@ import numpy as np
 
 from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.lab.liverank.source import Probed
-from socialcrawl.lab.liverank.ways import DYNAMIC, STATIC, Way
+from socialcrawl.lab.liverank.ways import Way
 from socialcrawl.lab.liverank.worlds import Floats, Ints, World
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.refresh.how import How
-from socialcrawl.refresh.ranks import Ranks
+from socialcrawl.refresh.ranks import DYNAMIC, STATIC, Ranks
 from socialcrawl.run import run
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from socialcrawl.refresh.ranks import STATIC, TRAININGS
+
 LETTERS = {
     "random": "R",
     "indegree": "I",
@@ -13,8 +15,6 @@ LETTERS = {
     "ai": "AI",
     "dpr": "DPR",
 }
-STATIC = ("random", "indegree", "pagerank")
-DYNAMIC = ("bfs", "ai", "dpr")
 WEB_Z, WEB06_Z, SOCIAL_Z = 0.0054, 0.0064, 0.0024  # shares of n: 100,000 of uk-2002, 200,000 of uk-2006, Twitter's
 LEAST = 100  # nodes tested first, at least: of a small graph the paper's shares are next to nothing
 
@@ -67,9 +67,8 @@ def _main(training: str, *more: Way) -> tuple[Way, ...]:
 
 
 def _trained(rank: str) -> tuple[Way, ...]:
-    kinds = ("random", "indegree", "pagerank")
-    apart = tuple(Way(rank, kind, neighbours=False, by="training") for kind in kinds[1:])
-    return (*(Way(rank, kind, by="training") for kind in kinds), *apart)
+    apart = tuple(Way(rank, kind, neighbours=False, by="training") for kind in TRAININGS[1:])
+    return (*(Way(rank, kind, by="training") for kind in TRAININGS), *apart)
 
 
 def _swept(rank: str, training: str, times: tuple[float, ...]) -> tuple[Way, ...]:
@@ -81,8 +80,7 @@ def _moving(training: str, landmark: Way) -> tuple[Way, ...]:
 
 
 def _moved(landmark: Way) -> tuple[Way, ...]:
-    kinds = ("random", "indegree", "pagerank")
-    return (landmark, *(Way(rank, kind, by="both") for rank in ("bfs", "ai") for kind in kinds))
+    return (landmark, *(Way(rank, kind, by="both") for rank in ("bfs", "ai") for kind in TRAININGS))
 
 
 FRAMES: dict[str, tuple[Frame, ...]] = {

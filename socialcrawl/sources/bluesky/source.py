@@ -14,7 +14,7 @@ from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.bluesky.naming import is_did, is_handle
 from socialcrawl.sources.bluesky.parse import stamp
-from socialcrawl.sources.looking import looked_up, mentioners, why
+from socialcrawl.sources.looking import known_as, looked_up, mentioners, why
 from socialcrawl.sources.reading import Reading
 
 PROFILES = "/xrpc/app.bsky.actor.getProfiles"
@@ -154,13 +154,7 @@ class BlueskySource:
             return None
         if who.id is not None:
             return who.id
-        pick = reading.pick
-        reply = yield self._profiles((pick.n, 0), [who])
-        reading.take(reply)
-        known = reply.answer.found.get(pick.node)
-        if known is None and reading.missing is None:
-            reading.missing = "unknown"
-        return known if reading.missing is None else None
+        return (yield from known_as(reading, self._profiles((reading.pick.n, 0), [who])))
 
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1

@@ -10,7 +10,7 @@ from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
 from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Who, unix
 from socialcrawl.protocols import Batch, Talk
-from socialcrawl.sources.looking import looked_up, mentioners, why
+from socialcrawl.sources.looking import known_as, looked_up, mentioners, why
 from socialcrawl.sources.marks import Snowflakes
 from socialcrawl.sources.reading import Reading
 from socialcrawl.sources.x.vocabulary import USER_FIELDS, Vocabulary
@@ -140,13 +140,7 @@ class XSource:
         if not _legal(who):
             reading.missing = "unknown"  # X refuses the whole request; such names are left over from its early years
             return None
-        pick = reading.pick
-        reply = yield self._names((pick.n, 0), [who])
-        reading.take(reply)
-        known = reply.answer.found.get(pick.node)
-        if known is None and reading.missing is None:
-            reading.missing = "unknown"
-        return known if reading.missing is None else None
+        return (yield from known_as(reading, self._names((reading.pick.n, 0), [who])))
 
     def _bounds(self, since: str) -> Mapping[str, str]:
         """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""

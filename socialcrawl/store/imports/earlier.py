@@ -1,22 +1,17 @@
 """An earlier campaign as an old dataset: the accounts that it has read, and the links that it found."""
 
 from collections.abc import Callable
-from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, select
 
 from socialcrawl.errors import StoreError
 from socialcrawl.model import Who
-from socialcrawl.store.bulk import Lookup, among
-from socialcrawl.store.imports.graph import SOME, Arrived
-from socialcrawl.store.linked import driven
-from socialcrawl.store.tables import account, campaign, link, outcome, pick
-
-READ = ("seed", "expand", "recrawl", "import", "walk")  # acts that bring what an account links to
-SAME = "same-as:"
+from socialcrawl.store.audits import READ, SAME, named
+from socialcrawl.store.imports.graph import Arrived
+from socialcrawl.store.linked import driven, numbers
+from socialcrawl.store.tables import campaign, link, outcome, pick
 
 
 def earlier(connection: Connection, name: str, platform: str, site: Callable[[Who], str]) -> Arrived:
@@ -35,7 +30,7 @@ def earlier(connection: Connection, name: str, platform: str, site: Callable[[Wh
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     read = (pick.c.campaign == number) & pick.c.act.in_(READ) & outcome.c.missing.is_(None) & (pick.c.node >= 0)
     mine = select(pick.c.node).join_from(pick, outcome, both).where(read)
-    found = _numbers(connection, mine.order_by(pick.c.n))
+    found = numbers(connection, mine.order_by(pick.c.n))
     nodes, first = np.unique(found, return_index=True)
     members = nodes[np.argsort(first)]
     if not len(members):
@@ -44,8 +39,8 @@ def earlier(connection: Connection, name: str, platform: str, site: Callable[[Wh
     links = select(pick.c.node, link.c.node, link.c.alpha).join_from(pick, outcome, both).join(link, linked)
     with driven(connection, links.where(read).order_by(link.c.n, link.c.position)) as cursor:
         table = np.array(cursor.fetchall(), np.float64).reshape(-1, 3)  # nodes are far below 2**53
-    source, target = (_settled(connection, number, table[:, i].astype(np.int64)) for i in (0, 1))
-    told = _whos(connection, members)
+    source, target = _settled(connection, number, table[:, :2].astype(np.int64)).T
+    told = named(connection, members.tolist())
     there = np.array([node in told for node in members.tolist()], bool)
     members = members[there]
     return Arrived(
@@ -68,19 +63,10 @@ def _settled(connection: Connection, number: int, nodes: NDArray[np.int64]) -> N
     same = select(outcome.c.node, outcome.c.missing).where(
         outcome.c.campaign == number, outcome.c.missing.startswith(SAME)
     )
-    for node, why in connection.execute(same.order_by(outcome.c.n)):
-        nodes = np.where(nodes == node, int(why.removeprefix(SAME)), nodes)
-    return nodes
-
-
-def _whos(connection: Connection, nodes: NDArray[np.int64]) -> dict[int, Who]:
-    """The accounts of some nodes that were not forgotten."""
-    columns = select(account.c.node, account.c.platform_id, account.c.username)
-    lookup = Lookup(connection, columns.where(among(connection, account.c.node), account.c.forgotten_at.is_(None)))
-    pieces = (nodes[begin : begin + SOME].tolist() for begin in range(0, len(nodes), SOME))
-    return {row[0]: Who(row[1], row[2]) for row in chain.from_iterable(map(lookup.rows, pieces))}
-
-
-def _numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
-    with driven(connection, query) as cursor:
-        return np.fromiter(chain.from_iterable(cursor), np.int64)
+    other: dict[int, int] = {}
+    for node, why in connection.execute(same.order_by(outcome.c.n.desc())):  # whom it is now, by what was found later
+        meant = int(why.removeprefix(SAME))
+        other[node] = other.get(meant, meant)
+    several, places = np.unique(nodes, return_inverse=True)
+    settled = np.array([other.get(node, node) for node in several.tolist()], np.int64)
+    return settled[places].reshape(nodes.shape)

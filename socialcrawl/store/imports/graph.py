@@ -6,12 +6,11 @@ was there a further pick with the links that are new. All of it is one transacti
 
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.model import Page, Who, iso
@@ -20,7 +19,7 @@ from socialcrawl.store.bulk import inserting
 from socialcrawl.store.epochs import following
 from socialcrawl.store.erasure.pages import Barring
 from socialcrawl.store.imports.history import ACT
-from socialcrawl.store.linked import driven
+from socialcrawl.store.linked import numbers
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.tables import link, outcome, pick
 from socialcrawl.store.trouble import told
@@ -166,18 +165,14 @@ class _Entry:
     def of(self, found: Arrived) -> Entered:
         """Write what is new of it."""
         mine = (pick.c.campaign == self.campaign) & (pick.c.act == ACT)
-        members = self._read(select(pick.c.node).where(mine))
+        members = numbers(self.connection, select(pick.c.node).where(mine))
         both = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
-        there = self._read(select(pick.c.node, link.c.node).join_from(pick, link, both).where(mine))
+        there = numbers(self.connection, select(pick.c.node, link.c.node).join_from(pick, link, both).where(mine))
         links = _fresh(found, there[0::2], there[1::2])
         new = ~np.isin(found.members, members)
         chosen = np.flatnonzero(new | np.isin(found.members, links.source))
         self._write(found, chosen, links)
         return Entered(int(new.sum()), len(links.source), int((~new).sum()), found.forgotten)
-
-    def _read(self, query: Select[Any]) -> NDArray[np.int64]:
-        with driven(self.connection, query) as cursor:
-            return np.fromiter(chain.from_iterable(cursor), np.int64)
 
     def _write(self, found: Arrived, chosen: NDArray[np.int64], links: _Links) -> None:
         """Write picks, outcomes and links of the members at the places `chosen`, in this order."""
