@@ -384,6 +384,45 @@ def test_requests_go_to_the_accounts_own_server_unless_it_is_all_on_this_machine
         assert kept.told({**body, "didDoc": document}, base, 1.0).base == base
 
 
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://10.0.0.1",
+        "https://192.168.1.1:8443",
+        "https://169.254.169.254",
+        "https://[fd00::1]",
+        "https://[::ffff:10.0.0.1]",
+        "https://2130706433",
+        "https://pds.internal",
+        "https://pds",
+        "https://user@pds.example",
+        "https://pds.example/?x=1",
+        "http://pds.example",
+    ],
+)
+def test_no_token_goes_to_a_private_or_unencrypted_server_that_an_answer_names(endpoint):
+    service = {"id": "#atproto_pds", "serviceEndpoint": endpoint}
+    body = {"accessJwt": jwt(1), "refreshJwt": jwt(2), "didDoc": {"service": [service]}}
+    assert kept.told(body, "https://bsky.social", 1.0).base == "https://bsky.social"
+
+
+def test_nor_to_one_whose_name_stands_for_a_private_address(monkeypatch):
+    monkeypatch.setattr(kept, "resolves_privately", lambda url: "rebinds" in url)
+    for endpoint, base in (("https://rebinds.example", "https://bsky.social"), (DOCUMENT, DOCUMENT)):
+        body = {"accessJwt": jwt(1), "refreshJwt": jwt(2)}
+        body["didDoc"] = {"service": [{"id": "#atproto_pds", "serviceEndpoint": endpoint}]}
+        assert kept.told(body, "https://bsky.social", 1.0).base == base
+
+
+@pytest.mark.parametrize("server", ["http://192.0.2.1", "https://10.0.0.1", "https://["])
+def test_a_session_kept_by_an_older_version_for_such_a_server_is_begun_anew(session, door, tmp_path, server):
+    session().signed()
+    (file,) = (tmp_path / "sessions").glob("*.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"base": server}))
+    assert session().signed() == Signed(door.access, door.url)
+    assert (door.signed, door.renewed) == (2, 0)
+
+
 def test_an_account_signs_in_at_its_own_server_or_at_blueskys_door():
     assert sign_in_at("https://public.api.bsky.app") == "https://bsky.social"
     assert sign_in_at("http://127.0.0.1:9") == "http://127.0.0.1:9"

@@ -20,6 +20,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.loopback import is_loopback
 from socialcrawl.secret import conceal
 from socialcrawl.sources.reading_json import decoded
+from socialcrawl.sources.web.urls import is_private, resolves_privately
 
 if sys.platform != "win32":  # there, two processes with one account may both renew its session
     import fcntl
@@ -75,20 +76,23 @@ def _claim(token: str, name: str) -> float | None:
 
 
 def _server(document: Any, base: str) -> str:
-    """The account's own server, from its DID document; `base` where that is this machine, or none is named."""
+    """The account's own server, from its DID document; `base` where that is this machine, or none may be used."""
     services = document.get("service") if isinstance(document, dict) else None
     for service in services if isinstance(services, list) and not is_loopback(base) else ():
         if isinstance(service, dict) and str(service.get("id", "")).endswith("#atproto_pds"):
             told = str(service.get("serviceEndpoint", ""))
-            if _is_server(told):
+            if _may_have_tokens(told):
                 return told.rstrip("/")
     return base
 
 
-def _is_server(url: str) -> bool:
+def _may_have_tokens(url: str) -> bool:
+    """Return whether tokens may go to a server that another server names: encrypted, and on the public network."""
     with suppress(ValueError):
         parts = urlsplit(url)
-        return parts.scheme == "https" and bool(parts.hostname) and not is_loopback(url) and parts.path in ("", "/")
+        bare = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in parts.netloc)
+        named = parts.scheme == "https" and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        return bare and named and not is_private(url) and not resolves_privately(url)
     return False
 
 
@@ -108,11 +112,16 @@ def alone(lock: Path) -> Iterator[None]:
         os.close(file)
 
 
-def read(file: Path) -> Tokens | None:
-    """What was kept; None if it is not there or no session."""
+def read(file: Path, base: str) -> Tokens | None:
+    """Return the session that was kept; None if there is none, or its server is one that may not have tokens.
+
+    `base` is where the account signs in, as the campaign names it: that one may.
+    """
     try:
         kept = Tokens(**orjson.loads(file.read_bytes()))
         if not (_is_token(kept.access) and _is_token(kept.refresh) and isinstance(kept.base, str)):
+            return None
+        if kept.base != base and not _may_have_tokens(kept.base):
             return None
         conceal(kept.access)
         conceal(kept.refresh)

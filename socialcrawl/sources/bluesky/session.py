@@ -104,7 +104,7 @@ class Session:
     def _renewed(self) -> Tokens | Reply:
         """What another process has got meanwhile, else what refreshing gives, else what signing in gives."""
         with kept.alone(self._file.with_suffix(".lock")):
-            former = kept.read(self._file)
+            former = kept.read(self._file, self.base)
             if former is not None and self._usable(former):
                 return former
             got = None if former is None else self._refreshed(former)
