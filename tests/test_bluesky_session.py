@@ -406,14 +406,6 @@ def test_no_token_goes_to_a_private_or_unencrypted_server_that_an_answer_names(e
     assert kept.told(body, "https://bsky.social", 1.0).base == "https://bsky.social"
 
 
-def test_nor_to_one_whose_name_stands_for_a_private_address(monkeypatch):
-    monkeypatch.setattr(kept, "resolves_privately", lambda url: "rebinds" in url)
-    for endpoint, base in (("https://rebinds.example", "https://bsky.social"), (DOCUMENT, DOCUMENT)):
-        body = {"accessJwt": jwt(1), "refreshJwt": jwt(2)}
-        body["didDoc"] = {"service": [{"id": "#atproto_pds", "serviceEndpoint": endpoint}]}
-        assert kept.told(body, "https://bsky.social", 1.0).base == base
-
-
 @pytest.mark.parametrize("server", ["http://192.0.2.1", "https://10.0.0.1", "https://["])
 def test_a_session_kept_by_an_older_version_for_such_a_server_is_begun_anew(session, door, tmp_path, server):
     session().signed()

@@ -20,7 +20,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.loopback import is_loopback
 from socialcrawl.secret import conceal
 from socialcrawl.sources.reading_json import decoded
-from socialcrawl.sources.web.urls import is_private, resolves_privately
+from socialcrawl.sources.web.urls import is_private
 
 if sys.platform != "win32":  # there, two processes with one account may both renew its session
     import fcntl
@@ -92,7 +92,7 @@ def _may_have_tokens(url: str) -> bool:
         parts = urlsplit(url)
         bare = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in parts.netloc)
         named = parts.scheme == "https" and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-        return bare and named and not is_private(url) and not resolves_privately(url)
+        return bare and named and not is_private(url)
     return False
 
 
