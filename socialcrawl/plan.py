@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
@@ -113,6 +114,11 @@ class Plan:
         return Terms(self.settings, self.topic, self.policy, self.base, self.usernames)
 
     @property
+    def exposed(self) -> bool:
+        """Whether the token travels unencrypted to another machine; only [source] insecure permits that."""
+        return _exposes(self.settings, self.platform, self.base)
+
+    @property
     def most(self) -> int | None:
         """The most that the whole campaign can cost, in mills of a cent; None where nothing bounds it.
 
@@ -154,7 +160,8 @@ def plan(settings: Settings) -> Plan:
     """The plan of a campaign.
 
     Raises:
-        SettingsError: the keywords, the usernames or the policy are unusable, or there is nothing to start from.
+        SettingsError: the keywords, the usernames or the policy are unusable, there is nothing to start from, or a
+            token would travel unencrypted.
     """
     topic = about(settings)
     own = settings.source.policy
@@ -163,6 +170,7 @@ def plan(settings: Settings) -> Plan:
     _complete(table, platform)
     base = settings.source.base_url or table.base_url
     platform.fits(settings, base)
+    _check_encryption(settings, platform, base)
     usernames = _usernames(settings, platform)
     begins = settings.kind != "refresh"  # what it tests is brought by an import
     queries = platform.queries(settings, topic) if begins else []
@@ -206,6 +214,21 @@ def about(settings: Settings) -> Topic:
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
     return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree))
+
+
+def _check_encryption(settings: Settings, platform: Platform, base: str) -> None:
+    """Raise SettingsError if a token would travel unencrypted and the campaign file does not permit it."""
+    if _exposes(settings, platform, base) and not settings.source.insecure:
+        raise SettingsError(
+            f"The token of this campaign would be sent unencrypted to {base}, where anyone on the way can read it. Use "
+            "an https:// address as base_url under [source]; or, if you accept that risk, set insecure = true there."
+        )
+
+
+def _exposes(settings: Settings, platform: Platform, base: str) -> bool:
+    """Return whether a token is sent without TLS to another machine; a private network is one of others too."""
+    signed = any(variables is not None for _, variables in platform.credentials(settings))
+    return signed and urlsplit(base).scheme != "https" and not is_loopback(base)
 
 
 def _judge(tree: Path | None) -> Callable[[str], int] | None:

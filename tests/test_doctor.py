@@ -26,7 +26,7 @@ from socialcrawl.resources import folder
 from socialcrawl.words import instant
 
 ALL = ["program", "settings", "prices", "cycle", "disk", "database", "tokens", "request", "answer", "limits", "clock"]
-LIVE = "http://192.0.2.1"  # an address that nobody has
+LIVE = "https://192.0.2.1"  # an address that nobody has
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from socialcrawl.plan import plan
 from socialcrawl.policies import policy_in
 from socialcrawl.resources import folder
 
-LIVE = "http://192.0.2.1"  # an address that nobody has: it bills, as it is not this machine
+LIVE = "https://192.0.2.1"  # an address that nobody has: it bills, as it is not this machine
 NAMES = [name for name, row in sorted(build_world(posts()).accounts.by_username.items())][:12]
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from socialcrawl import __version__
 from socialcrawl.access import access
 from socialcrawl.apps.asking import admitted, door
+from socialcrawl.apps.check import unencrypted
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
 from socialcrawl.limits.budget import dollars
@@ -160,6 +161,8 @@ def _tokens(meant: Plan, clock: SystemClock, *, offline: bool) -> Iterator[Check
         yield Check(FAIL, "tokens", str(error))
         return
     yield Check(OK, "tokens", f"set: {', '.join(_variables(meant.settings))}")
+    if meant.exposed:
+        yield Check(WARN, "tokens", unencrypted(meant))
     if offline:
         yield Check(NOTE, "request", "left out: whether the token works was not tried")
         return

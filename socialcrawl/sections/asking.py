@@ -52,6 +52,9 @@ class SourceSection(Section):
 
     platform: str = Field(default="x", description=f"one of {', '.join(PLATFORMS)}")
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
+    insecure: bool = Field(
+        default=False, description="send the token to an http:// server on another machine, unencrypted"
+    )
     token_env: Variable | None = Field(
         default=None,
         description="environment variable that holds the token (X_BEARER_TOKEN where X is asked) or the app password",
