@@ -104,6 +104,8 @@ def test_pages_tables_questions_and_views_are_shown_and_nothing_can_be_changed(t
             "insert into hit values (1,1,1)",
         ):
             assert httpx.get(f"{base}.json", params={"sql": write}).status_code == 400
+        told = httpx.get(f"{base}.json", params={"sql": "select hex(zeroblob(4e8))"}, timeout=20)
+        assert (told.status_code, "too big" in told.text) == (400, True)
         assert httpx.get(f"{url}my~2Etown.db").status_code == 403
         for family, _, _, _, place in socket.getaddrinfo(socket.gethostname(), httpx.URL(url).port):
             if not place[0].startswith("127.") and place[0] != "::1":

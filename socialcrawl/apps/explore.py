@@ -1,5 +1,6 @@
 """`socialcrawl explore`: the database in a browser, by Datasette, read-only and on this machine only."""
 
+import gc
 import signal
 import socket
 import sys
@@ -16,6 +17,7 @@ from socialcrawl.store.address import Where
 
 HOST = "127.0.0.1"
 PATIENCE = 20.0  # seconds in which the server has to be up for a browser to be opened
+PLUGIN = "socialcrawl_memory"  # Datasette's name for the hook that bounds its queries
 ODD = set("?#%")  # Datasette reads them in the name of a file as those of an address
 
 
@@ -42,6 +44,7 @@ def explore(where: Where, port: int, seconds: float, *, browser: bool = True) ->
     except ModuleNotFoundError as error:
         raise SettingsError("explore needs Datasette: pip install 'socialcrawl[explore]'.") from error
     _up_to_date(where)
+    _bound_memory()
     port = _free(port)
     path = where.resolve()
     shown = datasette.Datasette([str(path)], metadata=metadata(path.stem), settings=_settings(seconds))
@@ -52,6 +55,21 @@ def explore(where: Where, port: int, seconds: float, *, browser: bool = True) ->
     _serve(shown, port)
     _tidied(where)
     return 0
+
+
+def _bound_memory() -> None:
+    """Bound the memory of all queries in this process, as `socialcrawl sql` does."""
+    from socialcrawl.store.readonly import bound_memory  # noqa: PLC0415
+
+    class Bounds:  # registered as it is: Datasette wants the name of each plugin
+        @staticmethod
+        @import_module("datasette").hookimpl  # type: ignore[untyped-decorator, unused-ignore]
+        def prepare_connection(conn: Any) -> None:
+            bound_memory(conn)
+
+    plugins = import_module("datasette.plugins").pm
+    if not plugins.has_plugin(PLUGIN):
+        plugins.register(Bounds, PLUGIN)
 
 
 def metadata(name: str) -> dict[str, Any]:
@@ -121,6 +139,7 @@ def _tidied(where: Path) -> None:
     """Remove what SQLite made beside the database to read it: Datasette's connections may not; ours, the last, does."""
     from socialcrawl.store.readonly import asked  # noqa: PLC0415
 
+    gc.collect()  # the traceback of a query that failed keeps its connection open
     with suppress(StoreError), asked(where, "select count(*) from campaign", 5.0, time.monotonic) as found:
         list(found.rows)
 

@@ -22,6 +22,10 @@ from socialcrawl.store.views import VIEWS
 
 SOME = 1000  # rows that are fetched together
 STEPS = 10_000  # of SQLite's machine between two looks at the clock
+MB = 1 << 20
+LONGEST = 64 * MB  # bytes of one value or row of SQLite
+HEAP = 512 * MB  # bytes that SQLite may take in the whole process
+HELD = 64 * MB  # bytes of rows that are fetched together; one row more may be
 # What a reader may do. Pragmas: those whose argument only says what is asked about, and those that do nothing.
 READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 ASKING = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
@@ -53,9 +57,28 @@ def asked(where: Where, sql: str, seconds: float, clock: Clock) -> Iterator[Foun
     Raises:
         StoreError: there is no such database, or the query is wrong, tries to write, or takes too long.
     """
+    if not _is_unicode(sql):
+        raise StoreError("The query is not valid UTF-8: check the encoding of your terminal or script.")
     found = _of_file(where, sql, seconds, clock) if isinstance(where, Path) else _of_server(where, sql, seconds, clock)
     with found as answer:
         yield answer
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character: the command line was not UTF-8
+        return False
+    return True
+
+
+def bound_memory(raw: sqlite3.Connection) -> None:
+    """Bound the memory of queries on `raw`: LONGEST bytes a value, HEAP bytes for SQLite in this process, from now on.
+
+    Call it before an authorizer is set. A query that needs more raises `sqlite3.DataError` or `MemoryError`.
+    """
+    raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    raw.execute(f"pragma hard_heap_limit = {HEAP}")
 
 
 class _Timer:
@@ -83,11 +106,10 @@ class _Timer:
         )
 
 
-def _rows(cursor: Any, timer: _Timer, before: Callable[[], None] = lambda: None) -> Rows:
+def _rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
     while True:
         with timer.working():
-            before()
-            some = cursor.fetchmany(SOME)
+            some = fetch()
         if timer.left < 0:
             raise timer.told()
         if not some:
@@ -107,6 +129,7 @@ def _of_file(path: Path, sql: str, seconds: float, clock: Clock) -> Iterator[Fou
     timer = _Timer(seconds, clock)
     with closing(raw):
         try:
+            bound_memory(raw)
             raw.execute("pragma query_only = on")
             raw.set_authorizer(_allowed)
             raw.set_progress_handler(lambda: timer.left < 0, STEPS)
@@ -114,12 +137,32 @@ def _of_file(path: Path, sql: str, seconds: float, clock: Clock) -> Iterator[Fou
                 cursor = raw.execute(sql)
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
-            yield Found([column[0] for column in cursor.description], _rows(cursor, timer))
+            yield Found([column[0] for column in cursor.description], _rows(lambda: _next_rows(cursor), timer))
+        except MemoryError as error:
+            raise _too_large(f"the query needs more than {HEAP // MB} MB of memory") from error
         except (sqlite3.Error, sqlite3.Warning) as error:
+            if "too big" in str(error):
+                raise _too_large(f"a value or row is larger than {LONGEST // MB} MB") from error
             if "interrupted" in str(error):
                 raise timer.told() from error
             raw.set_progress_handler(None, 0)
             raise StoreError(f"{path}: {str(error).rstrip('.')}. {_hint(raw, str(error))}") from error
+
+
+def _next_rows(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+    """Return the next rows: at most SOME, and fewer where they are large; none at the end."""
+    some: list[tuple[Any, ...]] = []
+    size = 0
+    while len(some) < SOME and size < HELD and (row := cursor.fetchone()) is not None:
+        some.append(row)
+        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+    return some
+
+
+def _too_large(what: str) -> StoreError:
+    return StoreError(
+        f"The query was stopped: {what}. Select fewer or shorter values (substr() cuts a text), or add WHERE and LIMIT."
+    )
 
 
 def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:
@@ -174,6 +217,10 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: Server) -> Iterator[Foun
     def limited() -> None:
         raw.execute(f"set local statement_timeout = {max(1, int(1000 * timer.left))}")
 
+    def fetch() -> list[tuple[Any, ...]]:
+        limited()
+        return list(cursor.fetchmany(SOME))
+
     try:
         with raw.cursor(name="asked") if first in STREAMED else raw.cursor() as cursor:
             limited()
@@ -182,7 +229,7 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: Server) -> Iterator[Foun
                 cursor.execute(sql, **({} if first in STREAMED else {"prepare": True}))
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
-            yield Found([column.name for column in cursor.description], _rows(cursor, timer, limited))
+            yield Found([column.name for column in cursor.description], _rows(fetch, timer))
     except psycopg.errors.QueryCanceled as error:
         raise timer.told() from error
     except psycopg.Error as error:
