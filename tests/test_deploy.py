@@ -11,6 +11,7 @@ import zipfile
 from itertools import takewhile
 from pathlib import Path
 
+import httpx
 import pytest
 import typer.main
 import yaml
@@ -94,6 +95,17 @@ def test_its_options_are_those_of_the_function_behind_the_command(start):
     alone.command("other")(lambda: None)
     told = parsed(typer.main.get_command(alone), STARTS[start]())
     assert (told["log"], health.place(told["health"])[1]) == ("json", health.PORT)
+
+
+def test_a_prometheus_beside_the_container_may_ask_by_the_name_of_the_service():
+    words = STARTS["compose"]()
+    allowed = parsed(typer.main.get_command(app), words)["allow_host"]
+    pages = health.app(lambda: Vitals(0.0, 0.0, []), lambda: 1.0)
+    with health.serving(pages, "0.0.0.0", 0, allow_remote=True, allow_hosts=allowed) as url:
+        port = url.rpartition(":")[2]
+        for service in compose()["services"].keys() - {"postgres"}:
+            named = {"Host": f"{service}:{health.PORT}"}
+            assert httpx.get(f"http://127.0.0.1:{port}/metrics", headers=named).status_code == 200
 
 
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):

@@ -23,13 +23,14 @@ FLOORS = [
     | {"access", "tokens", "words", "clock", "crawls", "standings", "reports"},
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "liveness", "limits", "store"},
-    {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "secret"},
+    {"run", "protocols", "draws", "resources", "folders", "garbage", "hosts", "loopback", "bounds", "secret"},
     {"model", "errors", "__init__"},
 ]
 HOMES = {
     "tweepy": ("sources/",),
     "requests": ("sources/",),
     "httpx": ("sources/", "daemon/notices.py"),
+    "httpcore": ("sources/http_client.py", "sources/network.py"),
     "selectolax": ("sources/",),
     "protego": ("sources/",),
     "sqlalchemy": ("store/",),
@@ -54,7 +55,7 @@ HOMES = {
     "tenacity": ("limits/",),
 }
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
-DOORS = ("clock.py", "apps/", "mock/")  # who may look at the wall clock
+DOORS = ("clock.py", "apps/", "mock/", "sources/network.py")  # who may look at the wall clock; deadlines of sockets
 FORBIDDEN = re.compile(r"(^|_)(utils?|core|common|helpers?|manager|misc)($|_|\.)|^Base[A-Z]|Impl$")
 WORDS = ("pick", "node", "account", "request", "window", "batch", "outcome", "epoch", "budget")
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import Database
+from socialcrawl.apps.options import AllowHost, Database
 
 Timeout = Annotated[str, typer.Option(help="How long the database may work on a query: 30s, 5m.")]
 
@@ -29,6 +29,7 @@ def explore(
     database: Database = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 8001,
     timeout: Timeout = "10s",
+    allow_host: AllowHost = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
     """Open the database in a browser, read-only, with views and example questions, until Ctrl-C."""
@@ -36,7 +37,8 @@ def explore(
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
     from socialcrawl.words import seconds  # noqa: PLC0415
 
-    raise typer.Exit(show(chosen(database), port, seconds(timeout), browser=not no_open))
+    hosts = allow_host or []
+    raise typer.Exit(show(chosen(database), port, seconds(timeout), browser=not no_open, allow_hosts=hosts))
 
 
 def explain(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import AsJson, Database
+from socialcrawl.apps.options import AllowHost, AsJson, Database
 
 Files = Annotated[
     list[Path] | None, typer.Argument(help="Campaign files, or folders of them; or name a database with --db.")
@@ -23,6 +23,7 @@ def daemon(
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines read these pages; see --health.")
     ] = False,
+    allow_host: AllowHost = None,
     workers: Annotated[int, typer.Option(min=1, help="Campaigns that work at the same time, at most.")] = 32,
     stall: Annotated[str, typer.Option(help="How long nothing may move that was due, before it is told.")] = "30m",
 ) -> None:
@@ -31,7 +32,7 @@ def daemon(
     from socialcrawl.apps.operating import Wanted, operate  # noqa: PLC0415
     from socialcrawl.words import seconds  # noqa: PLC0415
 
-    leave(operate(Wanted(folder, log, health, allow_remote, workers, seconds(stall))))
+    leave(operate(Wanted(folder, log, health, allow_remote, allow_host or [], workers, seconds(stall))))
 
 
 def status(files: Files = None, database: Database = None, campaign: Names = None, *, as_json: AsJson = False) -> None:

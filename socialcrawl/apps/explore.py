@@ -7,12 +7,14 @@ import sys
 import threading
 import time
 import webbrowser
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.hosts import AllowedHosts, HostGuard
 from socialcrawl.store.address import Where
 
 HOST = "127.0.0.1"
@@ -21,7 +23,9 @@ PLUGIN = "socialcrawl_memory"  # Datasette's name for the hook that bounds its q
 ODD = set("?#%")  # Datasette reads them in the name of a file as those of an address
 
 
-def explore(where: Where, port: int, seconds: float, *, browser: bool = True) -> int:
+def explore(
+    where: Where, port: int, seconds: float, *, browser: bool = True, allow_hosts: Iterable[str] = ()
+) -> int:
     """The exit code of Datasette, which shows a database until Ctrl-C.
 
     Args:
@@ -29,9 +33,11 @@ def explore(where: Where, port: int, seconds: float, *, browser: bool = True) ->
         port: on this machine; 0 takes a free one.
         seconds: how long a query may take.
         browser: whether a browser is opened.
+        allow_hosts: names, besides those of this machine alone, by which the pages may be opened; see `AllowedHosts`.
 
     Raises:
-        SettingsError: Datasette is not installed, the port is taken, or the database is on a server.
+        SettingsError: Datasette is not installed, the port is taken, the database is on a server, or one of
+            `allow_hosts` is no host.
         StoreError: there is no such database, or it is not usable.
     """
     if not isinstance(where, Path):
@@ -39,6 +45,7 @@ def explore(where: Where, port: int, seconds: float, *, browser: bool = True) ->
             f"explore opens SQLite files, and {where} is on a server: ask it with `socialcrawl sql` or psql, or write "
             "files with `socialcrawl export`."
         )
+    allowed = AllowedHosts.of(allow_hosts, listening=HOST)
     try:
         datasette = import_module("datasette.app")  # an extra
     except ModuleNotFoundError as error:
@@ -52,7 +59,7 @@ def explore(where: Where, port: int, seconds: float, *, browser: bool = True) ->
     sys.stderr.write(f"{where} is at {url} until you press Ctrl-C; nothing can be changed there\n")
     if browser:
         threading.Thread(target=_open, args=(url, port), daemon=True).start()
-    _serve(shown, port)
+    _serve(shown, allowed, port)
     _tidied(where)
     return 0
 
@@ -110,14 +117,14 @@ def _settings(seconds: float) -> dict[str, object]:
     }
 
 
-def _serve(shown: Any, port: int) -> None:
+def _serve(shown: Any, allowed: AllowedHosts, port: int) -> None:
     """Serve until somebody interrupts, and let go of the database."""
     import uvicorn  # noqa: PLC0415
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     try:
         with suppress(KeyboardInterrupt):
-            uvicorn.run(shown.app(), host=HOST, port=port, log_level="warning")
+            uvicorn.run(HostGuard(shown.app(), allowed), host=HOST, port=port, log_level="warning")
     finally:
         for database in shown.databases.values():
             database.close()

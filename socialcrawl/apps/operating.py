@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,7 @@ class Wanted:
     log: str
     health: str | None
     allow_remote: bool
+    allow_hosts: Sequence[str]
     workers: int
     stall: float
 
@@ -66,7 +67,8 @@ def operate(wanted: Wanted) -> int:
         if wanted.health is not None:
             host, port = place(wanted.health)
             pages = app(daemon.vitals, time.now)
-            url = undo.enter_context(serving(pages, host, port, allow_remote=wanted.allow_remote))
+            served = serving(pages, host, port, allow_remote=wanted.allow_remote, allow_hosts=wanted.allow_hosts)
+            url = undo.enter_context(served)
             structlog.get_logger().info("the health page is served", url=f"{url}/healthz", metrics=f"{url}/metrics")
         with _signals(daemon):
             late = daemon.run()

@@ -8,4 +8,11 @@ Database = Annotated[
     str | None,
     typer.Option("--db", help="The database: a file or postgresql://USER@HOST/NAME; default: the newest *.db here."),
 ]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        help="Also answer requests for this host name, or pattern (*.example.org); may be repeated.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

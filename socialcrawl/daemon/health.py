@@ -9,7 +9,7 @@ Answers are made of values that the daemon hands over, in a thread of their own:
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from socialcrawl import __version__
 from socialcrawl.daemon.metrics import CONTENT_TYPE, Vitals, registry, text
 from socialcrawl.daemon.standing import BROKEN, STALLED, Standing
 from socialcrawl.errors import SettingsError
+from socialcrawl.hosts import AllowedHosts, HostGuard
 from socialcrawl.loopback import is_loopback_host
 from socialcrawl.secret import redacted
 from socialcrawl.words import span
@@ -140,7 +141,9 @@ def _metrics(source: "CollectorRegistry") -> "Response":
 
 
 @contextmanager
-def serving(pages: "ASGIApp", host: str, port: int, *, allow_remote: bool = False) -> Iterator[str]:
+def serving(
+    pages: "ASGIApp", host: str, port: int, *, allow_remote: bool = False, allow_hosts: Iterable[str] = ()
+) -> Iterator[str]:
     """The pages on the network for the length of a `with` block, from a thread; signals stay the caller's.
 
     Args:
@@ -148,16 +151,18 @@ def serving(pages: "ASGIApp", host: str, port: int, *, allow_remote: bool = Fals
         host: where to listen; another than this machine alone has to be allowed.
         port: 0 takes a free one.
         allow_remote: whether other machines may read the pages, which ask for no password.
+        allow_hosts: further names by which the pages may be asked for; see `hosts.AllowedHosts`.
 
     Yields:
         the URL without a path.
 
     Raises:
-        SettingsError: the host is not allowed, or the port is in use.
+        SettingsError: the host is not allowed, the port is in use, or one of `allow_hosts` is no host.
     """
     if not allow_remote and not is_loopback_host(host):
         raise SettingsError(f"The host {host} is not this machine alone; give 127.0.0.1, or --allow-remote as well.")
-    with _listen(host, port) as listener, _in_thread(pages, listener):
+    guarded = HostGuard(pages, AllowedHosts.of(allow_hosts, listening=host))
+    with _listen(host, port) as listener, _in_thread(guarded, listener):
         shown, taken = listener.getsockname()[:2]
         yield f"http://[{shown}]:{taken}" if ":" in shown else f"http://{shown}:{taken}"
 
