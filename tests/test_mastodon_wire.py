@@ -6,7 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fediverse import account_of, status_of
 
+from socialcrawl.bounds import MAX_ANSWER
 from socialcrawl.model import Grant, Limit, Page, Reply, Request, Who
+from socialcrawl.sources.http_client import HttpClient
 from socialcrawl.sources.mastodon.source import NO_INSTANCE
 from socialcrawl.sources.mastodon.wire import MastodonWire
 
@@ -260,15 +262,16 @@ def test_a_server_that_is_not_there_is_broken_and_a_half_answer_lost(door, send)
     assert reply.kind == "broken"
 
 
-def test_an_answer_without_end_is_not_read_to_it(door, send, monkeypatch):
-    monkeypatch.setattr("socialcrawl.sources.mastodon.wire.MOST", 1000)
-    door.says = (200, {}, [status_of(str(n)) for n in range(40)])
-    assert send(*timeline()).kind == "lost"
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(door, send):
+    door.says = (200, {}, [{**status_of("1"), "content": "x" * MAX_ANSWER}])
+    reply = send(*timeline())
+    assert (reply.kind, reply.why) == ("lost", "the answer is longer than 10 MB")
 
 
-def test_a_name_that_no_address_can_hold_ends_nothing(send, monkeypatch):
-    refused = Reply("invalid", 100.0, why="the address cannot be asked")
-    monkeypatch.setattr("socialcrawl.sources.mastodon.wire.ask", lambda *_, **__: refused)
+@pytest.mark.parametrize("kind", ["invalid", "missing"])
+def test_a_name_that_no_address_can_hold_or_that_is_of_our_neighbourhood_ends_nothing(send, monkeypatch, kind):
+    refused = Reply(kind, 100.0, why="the address cannot be asked")
+    monkeypatch.setattr(HttpClient, "fetch", lambda *_, **__: refused)
     reply = send(*look_up("other.example"))
     assert (reply.kind, reply.rows.missing[0][1], reply.why) == ("missing", "unknown", refused.why)
 

@@ -23,11 +23,10 @@ from socialcrawl.model import Answer, Grant, Node, Page, Pick, Reply, Request, W
 from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.sources import reaching
-from socialcrawl.sources.mastodon import wire as wires
+from socialcrawl.sources.http_client import HttpAnswer
 from socialcrawl.sources.mastodon.parse import Reader
 from socialcrawl.sources.mastodon.source import FOLLOW, LOOK_UP, NO_INSTANCE, STAY, MastodonSource
 from socialcrawl.sources.mastodon.wire import MastodonWire
-from socialcrawl.sources.sending import Came
 from socialcrawl.store.memory import MemoryStore
 
 HOME, FAR, DAY = "home.example", "far.example", 86_400
@@ -281,8 +280,8 @@ def away(monkeypatch, *, nameless=(), connects=True):
 def reply_of(monkeypatch, came, host=FAR, params=None):
     """The reply of a wire to which its own instance has answered before, and then comes `came`."""
     wire = MastodonWire(f"https://{HOME}", HOME, {}, hits=TOPIC.hits, now=lambda: 5.0)
-    answers = iter([Came("", 404, {}, b'{"error": "Record not found"}', 5.0), came])
-    monkeypatch.setattr(wires, "ask", lambda *_, **__: next(answers))
+    answers = iter([HttpAnswer("", 404, httpx.Headers(), b'{"error": "Record not found"}', 5.0), came])
+    monkeypatch.setattr(wire.http, "fetch", lambda *_, **__: next(answers))
     for place, asked_of in (
         (HOME, {"acct": "x"}),
         (host, {"acct": "bob", "probe": STAY} if params is None else params),
@@ -292,7 +291,7 @@ def reply_of(monkeypatch, came, host=FAR, params=None):
     return reply
 
 
-FAILURES = [Reply("broken", 5.0), Reply("lost", 5.0), Came("", 502, {}, b"", 5.0)]
+FAILURES = [Reply("broken", 5.0), Reply("lost", 5.0), HttpAnswer("", 502, httpx.Headers(), b"", 5.0)]
 
 
 @pytest.mark.parametrize("came", FAILURES)

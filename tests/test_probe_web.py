@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 from email.utils import formatdate
 
+import httpx
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -23,9 +24,8 @@ from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Request, Stop, W
 from socialcrawl.policies import policy
 from socialcrawl.relevance import worth
 from socialcrawl.run import run
+from socialcrawl.sources.http_client import HttpAnswer
 from socialcrawl.sources.reaching import DOWN, NOWHERE
-from socialcrawl.sources.sending import Came
-from socialcrawl.sources.web import wire as wires
 from socialcrawl.sources.web.classify import says_not_found
 from socialcrawl.sources.web.source import NO_HEAD, WebSource
 from socialcrawl.store.held import Reuse
@@ -267,16 +267,15 @@ def test_a_probe_is_not_answered_by_what_a_visit_has_read():
 def failing(monkeypatch, came, nameless=()):
     """A wire by which a host has answered, and then all that comes is `came`."""
     away(monkeypatch, nameless=nameless, connects=False)
-    monkeypatch.setattr(wires, "resolves_privately", lambda _: False)
     made = wire(None)
-    monkeypatch.setattr(wires, "ask", lambda *_, **__: Came("", 404, {}, b"", NOW))
+    monkeypatch.setattr(made.door.http, "fetch", lambda *_, **__: HttpAnswer("", 404, httpx.Headers(), b"", NOW))
     made.send(Grant(Request((0, 0), "up.example/robots.txt", {"url": "http://up.example/robots.txt"}), "public", NOW))
-    monkeypatch.setattr(wires, "ask", lambda *_, **__: came)
+    monkeypatch.setattr(made.door.http, "fetch", lambda *_, **__: came)
     made.close()
     return made
 
 
-FAILURES = [Reply("broken", NOW), Reply("lost", NOW), Came("", 502, {}, b"", NOW)]
+FAILURES = [Reply("broken", NOW), Reply("lost", NOW), HttpAnswer("", 502, httpx.Headers(), b"", NOW)]
 
 
 @pytest.mark.parametrize("opt_outs", [True, False])

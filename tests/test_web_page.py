@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.sources.network import resolves_privately
 from socialcrawl.sources.web.page import Link, plain, read
 from socialcrawl.sources.web.robots import permits
 from socialcrawl.sources.web.urls import (
@@ -18,7 +19,6 @@ from socialcrawl.sources.web.urls import (
     is_private,
     joined,
     normalised,
-    resolves_privately,
     server,
 )
 from socialcrawl.sources.web.windows import NOWHERE, united, window
@@ -110,7 +110,7 @@ def test_an_address_of_ipv6_that_stands_for_one_of_ipv4_is_as_private_as_that(in
     for form in (f"64:ff9b::{inside}", f"64:ff9b::{high:x}:{low:x}", f"2002:{high:x}:{low:x}::1", f"::{inside}"):
         assert is_private(f"http://[{form}]/") is private
         assert is_private(normalised(f"http://[{form}]/")) is private
-        assert resolves_privately(f"http://[{form}]/") is private
+        assert resolves_privately(form) is private
 
 
 @pytest.mark.parametrize(

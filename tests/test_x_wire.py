@@ -29,7 +29,7 @@ def timeline(words=TWEET, **more):
 
 
 def wire(url, words=TWEET, *, patience=5.0, token=TOKEN, keep=False, rules=POLICY):
-    clients = {"main": client(token, url, (patience, patience))}
+    clients = {"main": client(token, url, patience)}
     return XWire(clients, words, rules, Topic([TOPIC]).hits, time.time, keep)
 
 

@@ -139,7 +139,6 @@ def test_a_bearer_token_is_not_signed_and_no_password_of_a_netrc_takes_its_place
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     made = wire(door.url, token="a-bearer-token")
-    made.clients["main"].session.trust_env = True  # as it is for servers elsewhere
     made.send(Grant(timeline(), "main", 0.0))
     assert [header for _, header in door.asked] == ["Bearer a-bearer-token"]
     made.clients["main"].session.headers["Other"] = "as before"

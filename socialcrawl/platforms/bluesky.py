@@ -102,7 +102,14 @@ class Bluesky:
             assert keys.folder is not None
             who, folder = source.identifier or "", keys.folder() / "sessions"
             sessions[name] = Session(
-                sign_in_at(terms.base), who, password, folder, now=now, timeout=source.timeout, contact=contact
+                sign_in_at(terms.base),
+                who,
+                password,
+                folder,
+                now=now,
+                timeout=source.timeout,
+                deadline=source.deadline,
+                contact=contact,
             )
         return BlueskyWire(
             terms.base,
@@ -113,6 +120,7 @@ class Bluesky:
             keep=source.keep_original,
             whole=source.keep_answers,
             sessions=sessions,
+            deadline=source.deadline,
         )
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:

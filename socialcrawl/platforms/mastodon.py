@@ -121,6 +121,7 @@ class Mastodon:
             hits=terms.topic.hits,
             now=now,
             timeout=source.timeout,
+            deadline=source.deadline,
             contact=source.contact or "",
             keep=source.keep_original,
             whole=source.keep_answers,

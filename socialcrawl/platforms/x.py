@@ -103,8 +103,8 @@ class X:
         from socialcrawl.sources.x.wire import XWire, client  # noqa: PLC0415 - plans are made without tweepy
 
         source = terms.settings.source
-        timeout = (min(10.0, source.timeout), source.timeout)
-        clients = {name: client(secret, terms.base, timeout) for name, secret in keys.secrets.items()}
+        waits = source.timeout, source.deadline
+        clients = {name: client(secret, terms.base, *waits) for name, secret in keys.secrets.items()}
         words = vocabulary(source.vocabulary)
         return XWire(clients, words, terms.policy, terms.topic.hits, now, source.keep_original, source.keep_answers)
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from socialcrawl.bounds import is_crowded
 from socialcrawl.model import LARGEST, AccountRow, PostRow
 
 NUL = b"\\u0000"
@@ -22,11 +23,13 @@ Row = TypeVar("Row", PostRow, AccountRow)
 
 
 def decoded(content: bytes) -> Any:
-    """The JSON of an answer; None if it is none.
+    """Return the JSON of an answer; None if it is none, or has more values than fit (`bounds.MAX_VALUES`).
 
     Half a character, which some texts hold, becomes a question mark; the character 0, which PostgreSQL does not store,
     becomes U+FFFD.
     """
+    if is_crowded(content):
+        return None
     try:
         body = _loaded(content)
         return _without_nul(body) if NUL in content else body

@@ -12,7 +12,6 @@ from math import inf
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 
 from socialcrawl.model import Limit, Reply
@@ -20,8 +19,8 @@ from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.bluesky import classify, kept
 from socialcrawl.sources.bluesky.kept import Tokens
 from socialcrawl.sources.headers import date
+from socialcrawl.sources.http_client import HttpAnswer, HttpClient
 from socialcrawl.sources.reading_json import decoded
-from socialcrawl.sources.sending import Came, ask, client
 
 ENTRYWAY = "https://bsky.social"
 APPVIEWS = ("public.api.bsky.app", "api.bsky.app")
@@ -48,6 +47,7 @@ class Session:
         folder: where tokens are kept, for this user only; made if it is not there.
         now: the clock.
         timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
         contact: an address by which whoever runs the crawl can be reached.
 
     Raises:
@@ -63,12 +63,13 @@ class Session:
         *,
         now: Callable[[], float],
         timeout: float = 30.0,
+        deadline: float | None = None,
         contact: str = "",
     ) -> None:
         conceal(password)
         self.base, self.now = base.rstrip("/"), now
         self._who, self._password = _plain(identifier), password
-        self._client: httpx.Client = client(base, timeout, contact)
+        self._http = HttpClient(base, now, timeout, contact, deadline)
         self._file = kept.place(folder, self.base, self._who, password)
         self._lock = threading.Lock()
         self._tokens: Tokens | None = None
@@ -96,7 +97,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of connections; the session goes on in its file."""
-        self._client.close()
+        self._http.close()
 
     def _usable(self, tokens: Tokens) -> bool:
         return tokens.access != self._refused and tokens.fresh(self.now())
@@ -111,7 +112,7 @@ class Session:
             if got is None:
                 content = orjson.dumps({"identifier": self._who, "password": self._password})
                 headers = {"Content-Type": "application/json"}
-                came = ask(self._client, "POST", self.base + SIGN_IN, self.now, headers=headers, content=content)
+                came = self._http.fetch("POST", self.base + SIGN_IN, headers=headers, content=content)
                 got = self._judged(came, self.base)
             if isinstance(got, Tokens):
                 self._rests = None
@@ -122,15 +123,17 @@ class Session:
     def _refreshed(self, former: Tokens) -> Tokens | Reply | None:
         """New tokens for the old; None if the session has ended for good."""
         headers = {"Authorization": f"Bearer {former.refresh}"}
-        came = ask(self._client, "POST", former.base + RENEW, self.now, headers=headers)
-        if isinstance(came, Came) and came.status in (400, 401, 403) and _of_bluesky(came):
+        came = self._http.fetch(
+            "POST", former.base + RENEW, headers=headers, content=b"", public=former.base != self.base
+        )
+        if isinstance(came, HttpAnswer) and came.status in (400, 401, 403) and _of_bluesky(came):
             return None
         got = self._judged(came, former.base)
         if isinstance(got, Reply) and former.access != self._refused and former.fresh(self.now(), 0.0):
             return former  # it still lasts for a while
         return got
 
-    def _judged(self, came: Came | Reply, base: str) -> Tokens | Reply:
+    def _judged(self, came: HttpAnswer | Reply, base: str) -> Tokens | Reply:
         if isinstance(came, Reply):
             kind = "invalid" if came.kind == "invalid" else "broken"  # the request itself was not sent
             return self._rest(replace(came, kind=kind, why=f"signing in: {came.why}"), PAUSE)
@@ -146,7 +149,7 @@ class Session:
         why = f"signing in: the server is in trouble (HTTP {came.status}): is it Bluesky, and not a proxy in between?"
         return self._rest(replace(bare, why=why), PAUSE)
 
-    def _too_many(self, came: Came) -> Reply:
+    def _too_many(self, came: HttpAnswer) -> Reply:
         """The reply to a sign-in too many. Its limit counts sign-ins, not requests: it only says until when."""
         known, told = classify.limits(came.headers), date(came.headers)
         clock = came.at if told is None else told
@@ -174,7 +177,7 @@ def _plain(identifier: str) -> str:
     return bare if bare.startswith("did:") else bare.lower()
 
 
-def _of_bluesky(came: Came) -> bool:
+def _of_bluesky(came: HttpAnswer) -> bool:
     """Whether an answer names an error, as a server of Bluesky does; a proxy in between does not."""
     return bool(classify.named(decoded(came.body))[0])
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
-import httpx
-
+from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import redacted
@@ -15,8 +14,8 @@ from socialcrawl.sources.bluesky.parse import Json
 from socialcrawl.sources.bluesky.session import Session
 from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
 from socialcrawl.sources.headers import date
+from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.sources.reading_json import decoded
-from socialcrawl.sources.sending import Came, ask, client
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
@@ -36,6 +35,7 @@ class BlueskyWire:
         hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
         now: the clock, for the instant of arrival.
         timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
         contact: an address by which whoever runs the crawl can be reached.
         keep: whether each post's original JSON is kept.
         whole: whether each answer is kept as it came.
@@ -50,11 +50,14 @@ class BlueskyWire:
     keep: bool = False
     whole: bool = False
     sessions: Mapping[str, Session] = field(default_factory=dict)
-    client: httpx.Client = field(init=False, repr=False)
+    deadline: float | None = None
+    http: HttpClient = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "client", client(self.base, self.timeout, self.contact))
+        http = HttpClient(self.base, self.now, self.timeout, self.contact, self.deadline)
+        object.__setattr__(self, "http", http)
 
+    @bounded
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
@@ -62,7 +65,7 @@ class BlueskyWire:
 
     def close(self) -> None:
         """Let go of connections."""
-        self.client.close()
+        self.http.close()
 
     def ask(self, grant: Grant) -> tuple[Reply, Any]:
         """The reply to one request without rows, and its decoded JSON; None where it is none."""
@@ -74,15 +77,16 @@ class BlueskyWire:
                 return signed, None
             base, token = signed.base, signed.token
             headers = {"Authorization": f"Bearer {token}"}
-        came = ask(self.client, "GET", address(base, grant.request), self.now, headers=headers)
+        public = base != self.base and not is_loopback(self.base)  # an answer named it, not the campaign file
+        came = self.http.fetch("GET", address(base, grant.request), headers=headers, public=public)
         if isinstance(came, Reply):
-            return came, None
+            return (replace(came, kind="broken") if came.kind == "missing" else came), None
         body = decoded(came.body)
         if session is not None and classify.named(body)[0] in classify.ENDED:
             session.refuse(token)
         return self._judged(grant.request, came, body, signed=session is not None), body
 
-    def _judged(self, request: Request, came: Came, body: Any, *, signed: bool) -> Reply:
+    def _judged(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
         known, told = classify.limits(came.headers), date(came.headers)
         if told is None and came.status == 429:
             told = came.at  # without the server's clock, the reset is read by ours

@@ -10,6 +10,7 @@ from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import date
+from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.sources.mastodon import classify, names
 from socialcrawl.sources.mastodon.paging import later
 from socialcrawl.sources.mastodon.parse import Reader
@@ -17,7 +18,6 @@ from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE,
 from socialcrawl.sources.mastodon.values import instant
 from socialcrawl.sources.reaching import Reaching
 from socialcrawl.sources.reading_json import decoded
-from socialcrawl.sources.sending import Came, ask, client
 
 OURS = (
     "acct",
@@ -26,7 +26,6 @@ OURS = (
     "opt_outs",
     "probe",
 )  # parameters that no server is asked for, but for the `acct` of a look-up
-MOST = 10_000_000  # bytes of an answer: forty long posts are a tenth of that
 
 
 class MastodonWire:
@@ -41,6 +40,7 @@ class MastodonWire:
         hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
         now: the clock, for the instant of arrival.
         timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
         contact: whom those who run an instance may write to.
         keep: whether each post's original JSON is kept.
         whole: whether each answer is kept as it came, but for those of accounts that want to be left alone.
@@ -55,6 +55,7 @@ class MastodonWire:
         hits: Hits,
         now: Callable[[], float],
         timeout: float = 30.0,
+        deadline: float | None = None,
         contact: str = "",
         keep: bool = False,
         whole: bool = False,
@@ -63,23 +64,22 @@ class MastodonWire:
         self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
         self._alone = is_loopback(base)
         self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
-        self._client, self._network = client(base, timeout, contact), Reaching(now)
+        self.http, self._network = HttpClient(base, now, timeout, contact, deadline), Reaching(now)
         for token in self.tokens.values():
             conceal(token)
 
+    @bounded
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
         request = grant.request
         host, path = _parted(request.endpoint)
         token = self.tokens.get(grant.credential, "") if host == self.home else ""
-        came = ask(
-            self._client,
+        came = self.http.fetch(
             "GET",
             self._address(host) + _route(path, request.params),
-            self.now,
             params=_asked(path, request.params),
             headers=self._headers(host, token),
-            most=MOST,
+            public=not self._alone and host != self.home,
         )
         if isinstance(came, Reply):
             return self._unanswered(request, came, host)
@@ -89,10 +89,10 @@ class MastodonWire:
 
     def close(self) -> None:
         """Let go of the connections."""
-        self._client.close()
+        self.http.close()
 
     def _unanswered(self, request: Request, came: Reply, host: str) -> Reply:
-        if came.kind == "invalid":
+        if came.kind in ("invalid", "missing"):  # missing: its address is of our own neighbourhood
             return replace(came, kind="missing", rows=_none(request, host))
         return self._probed(request, came, host)
 
@@ -109,7 +109,7 @@ class MastodonWire:
         named = {"Host": host} if self._alone and not (self._itself and host == self.home) else {}
         return named | ({"Authorization": f"Bearer {token}"} if token else {})
 
-    def _reply(self, request: Request, came: Came, *, token: bool) -> Reply:
+    def _reply(self, request: Request, came: HttpAnswer, *, token: bool) -> Reply:
         host = _parted(request.endpoint)[0]
         told = date(came.headers)
         clock = came.at if told is None else told
@@ -127,7 +127,7 @@ class MastodonWire:
             return replace(bare, rows=_none(request, host, sense.missing))
         return self._read(request, came, body, bare) if sense.kind == "ok" else bare
 
-    def _read(self, request: Request, came: Came, body: Any, bare: Reply) -> Reply:
+    def _read(self, request: Request, came: HttpAnswer, body: Any, bare: Reply) -> Reply:
         """The reply with its rows and cursor."""
         try:
             page, cursor = self._page(request, came, body)
@@ -138,7 +138,7 @@ class MastodonWire:
         kept = None if "opted-out" in told else bare.received
         return replace(bare, kind="missing" if told else "ok", rows=page, cursor=cursor, received=kept)
 
-    def _page(self, request: Request, came: Came, body: Any) -> tuple[Page, str | None]:
+    def _page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
         params, (host, path) = request.params, _parted(request.endpoint)
         begin, end = (instant(params.get(name)) for name in ("begin", "end"))
         heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")

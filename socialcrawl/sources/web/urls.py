@@ -7,14 +7,14 @@ kept as it is, parameters that only track visitors included: whether one of them
 
 import re
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from socket import SOCK_STREAM, getaddrinfo, inet_aton
+from ipaddress import ip_address
+from socket import inet_aton
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+
+from socialcrawl.loopback import is_public
 
 LONGEST = 2_000  # characters of an address: longer ones are traps or data
 PORTS = {"http": 80, "https": 443}
-_EMBEDDING = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))  # an IPv4 address is in the last 32 bits
-_LOCAL = (IPv6Network("64:ff9b:1::/48"), IPv6Network("fec0::/10"))  # which not every Python calls private
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 _PATH = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/-]")
 _QUERY = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
@@ -76,44 +76,20 @@ def allowed(url: str, patterns: Sequence[str]) -> bool:
 def is_private(url: str) -> bool:
     """Whether an address names this machine or its neighbourhood: nobody on the web may send us there.
 
-    By what is written, in any notation that the system takes for a number; `resolves_privately` looks names up.
+    By what is written, in any notation that the system takes for a number; names are looked up where they are connected
+    to (`sources.network`).
     """
     host = (urlsplit(url).hostname or "").rstrip(".")
     try:
-        return not _is_public(ip_address(host))
+        return not is_public(ip_address(host))
     except ValueError:
         pass
     if _NUMBER.fullmatch(host):
         try:
-            return not ip_address(inet_aton(host)).is_global
+            return not is_public(ip_address(inet_aton(host)))
         except (OSError, ValueError):
             return True
     return "." not in host or host.endswith((".localhost", ".local", ".internal", ".home.arpa"))
-
-
-def resolves_privately(url: str) -> bool:
-    """Whether the name in an address stands for this machine or its neighbourhood; asks the system's resolver.
-
-    A name that cannot be resolved does not: by a proxy it may.
-    """
-    parts = urlsplit(url)
-    try:
-        told = getaddrinfo(parts.hostname, parts.port or PORTS[parts.scheme], type=SOCK_STREAM)
-        return any(not _is_public(ip_address(str(place[0]).partition("%")[0])) for *_, place in told)
-    except (OSError, ValueError):
-        return False
-
-
-def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether everybody means the same machine by an address; one of IPv6 may stand for one of IPv4 (NAT64, 6to4)."""
-    if isinstance(address, IPv4Address):
-        return address.is_global
-    inner = address.ipv4_mapped or address.sixtofour
-    if any(address in network for network in _EMBEDDING):
-        inner = IPv4Address(int(address) & 0xFFFFFFFF)
-    if inner is not None:
-        return inner.is_global
-    return address.is_global and not any(address in network for network in _LOCAL)
 
 
 def _host(name: str) -> str | None:

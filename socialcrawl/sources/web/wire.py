@@ -1,21 +1,21 @@
 """The wire to the web: one request, one answer, read and classified. It never raises, never waits, follows nothing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, Request, Who, iso
 from socialcrawl.relevance import Hits, within
+from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
+from socialcrawl.sources.network import PRIVATE
 from socialcrawl.sources.reaching import Reaching
-from socialcrawl.sources.sending import Came, ask, client
 from socialcrawl.sources.web import classify, robots
 from socialcrawl.sources.web.page import Link, Read, plain, read
 from socialcrawl.sources.web.source import FOLLOW, NO_HEAD, ROBOTS, SOFT
-from socialcrawl.sources.web.urls import PORTS, is_private, joined, resolves_privately, server
+from socialcrawl.sources.web.urls import PORTS, is_private, joined, server
 from socialcrawl.sources.web.windows import Span, united, window
 
 MOST = 2_000_000  # bytes of a page; a longer one is read as far as that
@@ -30,7 +30,7 @@ class Door:
     """What the wire was made with.
 
     Attributes:
-        made: the client.
+        http: the client.
         base: scheme and host of a server on this machine that plays all hosts; None: each is asked itself.
         hits: occurrences of the topic that count in a text.
         now: the clock, for the instant of arrival.
@@ -39,7 +39,7 @@ class Door:
         most: bytes of a page that are read.
     """
 
-    made: httpx.Client
+    http: HttpClient
     base: str | None
     hits: Hits
     now: Callable[[], float]
@@ -57,6 +57,7 @@ class WebWire:
         hits: occurrences of the topic that count in a text, by the text, its language and when it was written (None).
         now: the clock, for the instant of arrival.
         timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
         contact: an address by which whoever runs the crawl can be reached, told in the User-Agent.
         keep: whether each page's HTML is kept, in `PostRow.original`.
         whole: whether each answer is kept as it came.
@@ -70,20 +71,27 @@ class WebWire:
         hits: Hits,
         now: Callable[[], float],
         timeout: float = 30.0,
+        deadline: float | None = None,
         contact: str = "",
         keep: bool = False,
         whole: bool = False,
         most: int = MOST,
     ) -> None:
         local = base.rstrip("/") if base and is_loopback(base) else None
-        made = client(local or "https://", timeout, contact)
-        self.door = Door(made, local, hits, now, keep, whole, most)
+        http = HttpClient(local or "https://", now, timeout, contact, deadline)
+        self.door = Door(http, local, hits, now, keep, whole, most)
         self._network = Reaching(now)
+
+    @property
+    def now(self) -> Callable[[], float]:
+        """The clock."""
+        return self.door.now
 
     def close(self) -> None:
         """Let go of the connections."""
-        self.door.made.close()
+        self.door.http.close()
 
+    @bounded
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`.
 
@@ -95,11 +103,12 @@ class WebWire:
         request = grant.request
         url = request.params["url"]
         of_robots = request.endpoint.endswith(ROBOTS)
-        if self.door.base is None and (is_private(url) or resolves_privately(url)):
-            gone = Page() if of_robots else _missing(url, "excluded")
-            why = "the address is one of this machine or its neighbourhood, and no page of the web"
-            return Reply("missing", self.door.now(), gone, "" if of_robots else None, why=why)
         came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
+        if isinstance(came, Reply) and came.kind == "missing":
+            gone = Page() if of_robots else _missing(url, "excluded")
+            return replace(came, rows=gone, cursor="" if of_robots else None)
+        if isinstance(came, Reply) and came.kind == "invalid":  # one page's matter, and no reason to stop for all
+            return replace(came, kind="missing", rows=_missing(url, "unknown"))
         if isinstance(came, Reply):
             return self._unanswered(request, came)
         self._heard(url)
@@ -113,17 +122,18 @@ class WebWire:
             return self._robots(reply, url)
         return self._page(reply, request)
 
-    def _asked(self, request: Request, url: str, most: int) -> Came | Reply:
-        headers, there = ACCEPT, url
-        if self.door.base is not None:
+    def _asked(self, request: Request, url: str, most: int) -> HttpAnswer | Reply:
+        headers, there, door = ACCEPT, url, self.door
+        if door.base is None and is_private(url):
+            return Reply("missing", door.now(), why=PRIVATE)
+        if door.base is not None:
             parts = urlsplit(url)
-            there = f"{self.door.base}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+            there = f"{door.base}{parts.path}" + (f"?{parts.query}" if parts.query else "")
             headers = {**ACCEPT, "Host": parts.netloc}
         method = request.params.get("method", "GET")
-        came = ask(self.door.made, method, there, self.door.now, headers=headers, most=most, dearest=request.most)
-        if isinstance(came, Reply) and came.kind == "invalid":  # one page's matter, and no reason to stop for all
-            return Reply("missing", came.at, _missing(url, "unknown"), why=came.why)
-        return came
+        return door.http.fetch(
+            method, there, headers=headers, max_bytes=most, cut=True, public=door.base is None, dearest=request.most
+        )
 
     def _unanswered(self, request: Request, reply: Reply) -> Reply:
         """The reply; to a probe, where only its host is in trouble, that it is."""
@@ -174,7 +184,7 @@ class WebWire:
         page, changed = Who(url, url), classify.instant(came.headers.get("last-modified", ""))
         return told.reply(self.door, Page(answered=[page], active=[] if changed is None else [(page, iso(changed))]))
 
-    def _head(self, came: Came, url: str, *, heeded: bool) -> Page:
+    def _head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
         if came.status in classify.NO_HEAD:
             return Page(answered=[Who(url, url)])
         told = classify.content(came.headers, b"")
@@ -186,7 +196,7 @@ class WebWire:
             return _missing(url, "opted-out")
         return Page(answered=[Who(url, url)])
 
-    def _shown(self, came: Came, url: str, *, heeded: bool) -> Page:
+    def _shown(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
         told = classify.content(came.headers, came.body)
         if came.status != 200:
             return _missing(url, classify.absent(came.status))
@@ -206,7 +216,7 @@ class WebWire:
 class _Told:
     """An answer with its kind, what it says of limits, and the server's clock."""
 
-    came: Came
+    came: HttpAnswer
     kind: str
     limit: Limit | None
     date: float | None
@@ -256,12 +266,12 @@ def page_of(seen: Read, url: str, hits: Hits, html: str | None = None, *, follow
     return Page([post], [hits(seen.text, lang, None)], mentions, [account], [Who(url, url)])
 
 
-def _headless(request: Request, came: Came) -> bool:
+def _headless(request: Request, came: HttpAnswer) -> bool:
     """Whether the server does not know HEAD: that says nothing of the page."""
     return request.params.get("method") == "HEAD" and came.status in classify.NO_HEAD
 
 
-def _is_soft(came: Came, url: str) -> bool:
+def _is_soft(came: HttpAnswer, url: str) -> bool:
     """Whether an answer is a page that says that there is no such page."""
     told = classify.content(came.headers, came.body)
     if told not in (*classify.HTML, *classify.PLAIN):

@@ -1,59 +1,54 @@
-"""What carries tweepy's requests: to the base URL of the campaign, with time-outs, and telling whether they left."""
+"""What carries tweepy's requests: to the base URL of the campaign, by the client that all platforms share."""
 
-import socket
 import threading
 from typing import Any
 from urllib.parse import urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool, PoolManager
-from urllib3.connection import HTTPConnection
+from requests.adapters import BaseAdapter
+from requests.structures import CaseInsensitiveDict
 
-from socialcrawl.loopback import is_loopback
-
-# A campaign is silent for most of a window, and what stands in between forgets silent connections: the next request
-# would be lost, and counted as billed. A connection that is still answered for is kept, one that is not is noticed.
-SIGNS_OF_LIFE = {"TCP_KEEPIDLE": 45, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3}  # seconds, seconds, and how many
-OPTIONS = [
-    *HTTPConnection.default_socket_options,
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    *((socket.IPPROTO_TCP, getattr(socket, n), v) for n, v in SIGNS_OF_LIFE.items() if hasattr(socket, n)),
-]
-_thread = threading.local()  # whether this thread's latest request left; urllib3 makes connections and knows no session
+from socialcrawl.bounds import is_crowded
+from socialcrawl.model import Reply
+from socialcrawl.sources.http_client import HttpClient
 
 
-class _Telling(HTTPConnection):
-    """A connection that tells, once it stands, that a request was sent: from then on it may be answered, and billed."""
+class NoAnswerError(requests.RequestException):
+    """No answer came to a request; `reply` says whether it was sent."""
 
-    def endheaders(self, *args: Any, **kwargs: Any) -> None:
-        if self.sock is None:
-            self.connect()
-        _thread.sent = True
-        super().endheaders(*args, **kwargs)
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.why)
+        self.reply = reply
 
 
-class _Adapter(HTTPAdapter):
-    """The adapter whose connections tell, encrypted ones and those through proxies too."""
+class _Adapter(BaseAdapter):
+    """Sends what requests has prepared, and signed, by our own client."""
 
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        _let_tell(self.poolmanager)
+    def __init__(self, http: HttpClient) -> None:
+        super().__init__()
+        self.http = http
 
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        return _let_tell(super().proxy_manager_for(*args, **kwargs))
+    def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
+        """Return the response, whole.
 
+        Raises:
+            NoAnswerError: none came.
+        """
+        headers = {name: _decode(text) for name, text in request.headers.items()}
+        came = self.http.fetch(str(request.method), str(request.url), headers=headers)
+        if isinstance(came, Reply):
+            raise NoAnswerError(came)
+        response = requests.Response()
+        response.request, response.url, response.status_code = request, came.url, came.status
+        response.headers, response.raw = CaseInsensitiveDict(came.headers), came
+        # tweepy parses the JSON of errors by itself, whatever it is.
+        response._content = b"" if is_crowded(came.body) else came.body  # noqa: SLF001  (as requests' own adapter)
+        response.encoding = "utf-8"
+        return response
 
-def _let_tell(manager: PoolManager) -> PoolManager:
-    """The same manager of pools, the connections of which tell, and give signs of life."""
-    manager.connection_pool_kw["socket_options"] = OPTIONS
-    pools: dict[str, type[HTTPConnectionPool]] = manager.pool_classes_by_scheme
-    if not any(issubclass(pool.ConnectionCls, _Telling) for pool in pools.values()):
-        manager.pool_classes_by_scheme = {
-            scheme: type(pool.__name__, (pool,), {"ConnectionCls": type("Telling", (_Telling, pool.ConnectionCls), {})})
-            for scheme, pool in pools.items()
-        }
-    return manager
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.http.close()
 
 
 class Session(requests.Session):
@@ -63,42 +58,37 @@ class Session(requests.Session):
 
     Args:
         base: scheme and host, and perhaps a path, such as https://api.x.com.
-        timeout: seconds to connect, and between two bytes of an answer (tweepy sets none).
+        timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole request; None: four times the timeout.
     """
 
-    def __init__(self, base: str, timeout: tuple[float, float]) -> None:
+    def __init__(self, base: str, timeout: float, deadline: float | None = None) -> None:
         super().__init__()
         parts = urlsplit(base)
-        self.base, self.timeout = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", timeout
-        self.trust_env = not is_loopback(base)  # no proxy stands between this machine and itself
+        self.base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        self.trust_env = False  # proxies are the client's matter; a .netrc would replace the token by its password
+        adapter = _Adapter(HttpClient(base, lambda: 0.0, timeout, deadline=deadline))  # the wire has the clock
         for scheme in ("http://", "https://"):
-            self.mount(scheme, _Adapter(pool_maxsize=32))
+            self.mount(scheme, adapter)
         self._latest = threading.local()
 
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
-        """The response of `base` to the path of `url`; nothing is followed, as the token goes nowhere else."""
-        self.forget()
-        if kwargs.get("auth") is None:
-            kwargs["auth"] = _as_it_is  # or else a .netrc would put its password in the place of the token
-        kwargs |= {"timeout": self.timeout, "allow_redirects": False}
+        """Return the response of `base` to the path of `url`; no redirect is followed, as it would get the token.
+
+        Raises:
+            RequestException: none came: see `NoAnswerError`.
+        """
+        self._latest.response = None
+        kwargs["allow_redirects"] = False
         response = super().request(method, self.base + urlsplit(str(url)).path, *args, **kwargs)
         self._latest.response = response
         return response
 
-    def forget(self) -> None:
-        """As if this thread had not asked for anything yet."""
-        _thread.sent, self._latest.response = False, None
-
     @property
     def response(self) -> requests.Response | None:
-        """The latest response to this thread, for errors that tweepy cannot read."""
+        """The response to this thread's latest request, for errors that tweepy cannot read; None where none came."""
         return getattr(self._latest, "response", None)
 
-    @property
-    def sent(self) -> bool:
-        """Whether the latest request of this thread left, be it in part: it may have been answered."""
-        return getattr(_thread, "sent", False)
 
-
-def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request
+def _decode(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("latin-1")

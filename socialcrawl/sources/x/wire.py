@@ -2,40 +2,41 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import requests
 import tweepy
-from urllib3.exceptions import HTTPError
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import Grant, Page, Received, Reply, Request, Who
+from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import date
+from socialcrawl.sources.http_client import HttpAnswer, bounded
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.x import classify, parse
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
-from socialcrawl.sources.x.transport import Session
+from socialcrawl.sources.x.transport import NoAnswerError, Session
 from socialcrawl.sources.x.vocabulary import Vocabulary
 
-OF_THE_WAY = ("connection", "content-encoding", "content-length", "set-cookie", "transfer-encoding")
 
-
-def client(token: str | tuple[str, ...], base: str, timeout: tuple[float, float] = (10.0, 30.0)) -> tweepy.Client:
-    """A tweepy client that speaks to `base`, and whose token no log shows from now on.
+def client(
+    token: str | tuple[str, ...], base: str, timeout: float = 30.0, deadline: float | None = None
+) -> tweepy.Client:
+    """Make a tweepy client that speaks to `base`, and whose token no log shows from now on.
 
     Args:
         token: a bearer token, or OAuth 1.0a's consumer key, consumer secret, access token and access token secret.
         base: scheme and host, such as https://api.x.com or the URL of the mock.
-        timeout: seconds to connect, and between two bytes of an answer.
+        timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
     """
     for text in (token,) if isinstance(token, str) else token:
         conceal(text)
     given = (token,) if isinstance(token, str) else (None, *token)
     made = tweepy.Client(*given, return_type=requests.Response, wait_on_rate_limit=False)
-    made.session = Session(base, timeout)
+    made.session = Session(base, timeout, deadline)
     return made
 
 
@@ -66,6 +67,7 @@ class XWire:
         for made in self.clients.values():
             made.session.close()
 
+    @bounded
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
@@ -79,10 +81,13 @@ class XWire:
         request, made = grant.request, self.clients[grant.credential]
         try:
             response = _get(made, request)
-        except (requests.RequestException, HTTPError, OSError, ValueError) as error:
-            if made.session.sent:
-                return Reply("lost", self.now(), cost=request.most, why=_lost(error)), None
-            why = f"the connection failed ({type(error).__name__}): is the network up, and base_url right?"
+        except NoAnswerError as error:
+            if error.reply.kind != "lost":
+                return replace(error.reply, kind="broken", at=self.now()), None
+            why = f"{error.reply.why} It may have been billed."
+            return replace(error.reply, at=self.now(), cost=request.most, why=why), None
+        except (requests.RequestException, OSError, ValueError) as error:  # before anything was sent
+            why = f"the request cannot be made ({type(error).__name__}): is base_url right?"
             return Reply("broken", self.now(), why=why), None
         at, status = self.now(), response.status_code
         body = decoded(response.content)
@@ -91,9 +96,9 @@ class XWire:
             told = at  # without the server's clock, the reset is read by ours
         kind, why = classify.kind(status, body, known, at if told is None else told)
         cost = {"ok": self.policy.fee(request.endpoint), "lost": request.most}.get(kind, 0)
-        came = _received(response) if self.whole else None
+        received = _answer(response).received() if self.whole else None
         why = redacted(why)
-        return Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=came), body
+        return Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows, cursor and cost."""
@@ -141,7 +146,6 @@ class XWire:
 def _get(made: tweepy.Client, request: Request) -> requests.Response:
     params = dict(request.params)
     route = request.endpoint.replace(":id", quote(params.pop("id", ""), safe=""))
-    made.session.forget()
     try:
         answer: requests.Response = made.request("GET", route, params=params, user_auth=made.bearer_token is None)
     except requests.RequestException:
@@ -156,22 +160,9 @@ def _get(made: tweepy.Client, request: Request) -> requests.Response:
     return answer
 
 
-def _received(response: requests.Response) -> Received:
-    """The answer as it came, but for a token that it may repeat."""
-    headers = [(name, redacted(text)) for name, text in response.headers.items() if name.lower() not in OF_THE_WAY]
-    body = redacted(response.content.decode("latin-1")).encode("latin-1")
-    return Received(response.url, headers, body)
-
-
-def _lost(error: Exception) -> str:
-    # requests says a time-out in the middle of a body in another way than one before it
-    timed_out = isinstance(error, requests.Timeout) or "timed out" in str(error)
-    if timed_out:
-        return "the server did not answer in time, and may have billed the request: is it up, is timeout too short?"
-    return (
-        f"the connection failed after the request was sent ({type(error).__name__}), which may have been billed: is "
-        "the network up, and base_url right?"
-    )
+def _answer(response: requests.Response) -> HttpAnswer:
+    """Return the answer that a response was made of."""
+    return cast("HttpAnswer", response.raw)
 
 
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:

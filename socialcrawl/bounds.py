@@ -1,0 +1,94 @@
+"""How much of what strangers send is held at once: one set of numbers for every platform and every file.
+
+Servers and files may say anything. Where their bytes come in, size, memory and time are bounded by these numbers;
+`docs/security.md` lists who is bounded where.
+"""
+
+import threading
+
+# Answers of servers.
+MAX_ANSWER = 10_000_000  # bytes of one answer, after decompression
+MAX_TOGETHER = 64_000_000  # bytes of all answers that are read at the same time
+MAX_HEADERS = 500  # headers of one answer
+MAX_PREFACE = 1_000_000  # bytes before the body: status line, headers, interim answers (100 Continue)
+LARGE = 1_000_000  # bytes from which on answers are parsed one at a time
+DEADLINE = 4.0  # times the timeout: seconds for a whole request, unless `[source] deadline` says otherwise
+
+# Values in JSON, from servers and from files. Each costs up to some 200 bytes as a Python object.
+MAX_VALUES = 500_000
+
+# Files that a person names. Text is held as Python objects, which take up to 25 times its bytes.
+MAX_LINE = 16_000_000  # bytes of one line of JSON; an answer with 500 posts has about 5 MB
+MAX_ROW = 1_000_000  # bytes of one row of CSV or of a list
+MAX_COLUMNS = 2_000  # columns of a table
+MAX_CELL = 4_000_000  # characters of one text in JSON, bytes of one row of Parquet
+MAX_BATCH = 4_000_000  # bytes of a file that are held at once
+MAX_PAGES = 128_000_000  # bytes of the largest page of each column of a Parquet file together, unpacked
+MAX_ITEMS = 5_000_000  # items in the lists of one row group of a Parquet file
+MAX_DOCUMENT = 64_000_000  # bytes of a file that is read whole, such as a list of accounts
+MAX_TOML = 1_000_000  # bytes of a campaign file, a policy or a scenario
+MAX_GROWTH = 200  # times its size that a packed file may unpack to ...
+MAX_UNPACKED = 100_000_000  # ... and bytes that any file may unpack to
+
+
+def is_crowded(json: bytes) -> bool:
+    """Return whether JSON may hold more than `MAX_VALUES` values; counts its commas and opening brackets, unparsed."""
+    if len(json) <= MAX_VALUES:
+        return False
+    return json.count(b",") + json.count(b"[") + json.count(b"{") > MAX_VALUES
+
+
+class Share:
+    """What one reader holds of an allowance, in bytes."""
+
+    def __init__(self) -> None:
+        self.held = 0
+
+
+class Allowance:
+    """Bytes that all readers of a process may hold together.
+
+    A reader that needs more waits until others let go. One reader at a time may go on regardless, up to `largest`, so
+    that somebody always comes to an end: readers that each wait for the others cannot happen.
+
+    Args:
+        total: bytes that are held at the most.
+        largest: bytes that one reader needs at the most.
+    """
+
+    def __init__(self, total: int = MAX_TOGETHER, largest: int = MAX_ANSWER) -> None:
+        self._room = total - largest
+        self._held = 0
+        self._first: Share | None = None
+        self._freed = threading.Condition()
+
+    @property
+    def held(self) -> int:
+        """Bytes that all readers hold now."""
+        return self._held
+
+    def take(self, share: Share, size: int, timeout: float) -> bool:
+        """Add `size` bytes to what a reader holds; return False if there was no room within `timeout` seconds."""
+        with self._freed:
+            if not self._freed.wait_for(lambda: self._may_take(share, size), max(0.0, timeout)):
+                return False
+            share.held += size
+            self._held += size
+            return True
+
+    def give_back(self, share: Share) -> None:
+        """Release all that a reader holds."""
+        with self._freed:
+            self._held -= share.held
+            share.held = 0
+            if self._first is share:
+                self._first = None
+            self._freed.notify_all()
+
+    def _may_take(self, share: Share, size: int) -> bool:
+        if self._held + size <= self._room or self._first is share:
+            return True
+        if self._first is None:
+            self._first = share
+            return True
+        return False
