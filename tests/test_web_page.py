@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from wild import many
 
 from socialcrawl.sources.network import resolves_privately
+from socialcrawl.sources.tame_html import MAX_LINKS
 from socialcrawl.sources.web.page import Link, plain, read
-from socialcrawl.sources.web.robots import permits
+from socialcrawl.sources.web.robots import ParsedFiles, permits
 from socialcrawl.sources.web.urls import (
     allowed,
     hosts,
@@ -276,3 +277,23 @@ def test_robots_are_let_in_as_the_file_says():
 @given(st.text(max_size=200))
 def test_no_file_of_rules_is_too_odd_to_be_read(text):
     assert permits("=" + text, "http://h.example/a?b=%C3%A4", "socialcrawl") in (True, False)
+
+
+def test_a_page_of_nothing_but_links_has_the_first_of_them_and_all_of_its_text():
+    page = read("".join(f"<a href=/{n}>{n} </a>" for n in range(MAX_LINKS + 5)), HERE)
+    assert [link.url for link in page.links] == [f"http://h.example/{n}" for n in range(MAX_LINKS)]
+    assert page.text.split() == [str(n) for n in range(MAX_LINKS + 5)]
+
+
+def test_rules_of_robots_are_kept_by_their_size_and_not_by_their_number():
+    files = ParsedFiles(most=1000)
+    small = [f"User-agent: *\nDisallow: /{n:04}\n" for n in range(100)]  # 30 characters each
+    for text in small:
+        assert not files.parse(text).can_fetch(f"http://h.example/{small.index(text):04}", "socialcrawl")
+    assert len(files) == 1000 // len(small[0])
+    assert files.size == len(files) * len(small[0])
+    assert files.parse(small[-1]) is files.parse(small[-1])
+    files.parse("# " + "x" * 5000)
+    assert len(files) == 1  # the newest stays, however large it is
+    files.parse(small[0])
+    assert (len(files), files.size) == (1, len(small[0]))

@@ -5,13 +5,15 @@ is "@name", a line break is one, a paragraph two.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from html import unescape
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-MOST = 5_000  # tags of a post: the parser's time grows with the square of how deeply they stand in each other
+from socialcrawl.sources.tame_html import Anchor, tame
+
+MAX_HTML = 100_000  # characters of a post's HTML; what is beyond them is left out
 PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
 LINES = frozenset({"li", "div", "tr", "dt", "dd", "section", "article"})
 SILENT = frozenset({"script", "style", "template", "head", "title", "noscript"})
@@ -28,24 +30,23 @@ class Shown(NamedTuple):
 
 def shown(html: str) -> Shown:
     """The text and the links of a post's HTML, however broken that is."""
-    html = html.replace("\0", "\ufffd")
+    html = html[:MAX_HTML].replace("\0", "\ufffd")
     if "<" not in html:
         return Shown(unescape(html).strip(), ())
-    if html.count("<") > MOST:
-        html = "<".join(html.split("<", MOST)[:MOST])
-    body = LexborHTMLParser(html).body
-    return Shown("", ()) if body is None else _read(body)
+    tamed, links = tame(html)
+    body = LexborHTMLParser(tamed).body
+    return Shown("", ()) if body is None else _read(body, links)
 
 
-def _read(body: LexborNode) -> Shown:
-    """What the nodes below `body` say, in the order of the document."""
+def _read(body: LexborNode, links: Sequence[Anchor]) -> Shown:
+    """Return what the nodes below `body` say, in the order of the document."""
     parts: list[str] = []
     urls: dict[str, None] = {}
     node = body.first_child
     while node is not None:
         tag = node.tag or ""
         parts.append(_opening(node, tag))
-        if tag == "a" and (url := _link(node.attributes)):
+        if tag == "a" and (url := _link(links[int(node.attributes["href"] or 0)])):
             urls[url] = None
         node = (None if tag in SILENT else node.first_child) or _next(node, body, parts)
     return Shown(_tidy("".join(parts)), tuple(urls))
@@ -81,10 +82,9 @@ def _tidy(text: str) -> str:
     return "".join([*kept, said[-1]]).strip()
 
 
-def _link(attributes: Mapping[str, str | None]) -> str | None:
-    """The address of a link; None for one to an account or a hashtag."""
-    classes = set((attributes.get("class") or "").split())
-    if classes & NOT_LINKS or "tag" in (attributes.get("rel") or "").split():
+def _link(link: Anchor) -> str | None:
+    """Return the address of a link; None for one to an account or a hashtag."""
+    if NOT_LINKS & set(link.classes.split()) or "tag" in link.rel.split():
         return None
-    url = (attributes.get("href") or "").strip()
+    url = link.href.strip()
     return url if url.lower().startswith(("https://", "http://")) else None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from socialcrawl.sources.web.tame import tamed
+from socialcrawl.sources.tame_html import tame
 from socialcrawl.sources.web.urls import joined
 
 UNSEEN = frozenset((
@@ -64,13 +64,13 @@ def read(html: str, url: str) -> Read:
     """
     from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415
 
-    tame, targets = tamed(html)
-    tree = LexborHTMLParser(tame)
+    shown, links = tame(html)
+    tree = LexborHTMLParser(shown)
     if tree.root is None:
         return Read()
     base = next((href for node in tree.css("base[href]") if (href := _given(node, "href"))), "")
     base = joined(url, base) or url
-    writing = _Writing([joined(base, target) for target in targets])
+    writing = _Writing([joined(base, link.href) for link in links])
     for node, opens in _walked(tree.root):
         writing.meets(node, opens=opens)
     top = tree.css_first("html")

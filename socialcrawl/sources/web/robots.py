@@ -4,12 +4,14 @@ A reply's cursor carries the file from the wire to the talk: "" where there is n
 the address that it has moved to.
 """
 
-from functools import lru_cache
+import threading
+from collections import OrderedDict
 
 from protego import Protego
 
 MOST = 512_000  # bytes: RFC 9309 wants at least 500 KiB to be read, the rest may be left
 TEXT, MOVED = "=", ">"
+MAX_KEPT = 2_000_000  # characters of files that are kept parsed; parsed they take some thirty times as much memory
 
 
 def permits(cursor: str, url: str, agent: str) -> bool:
@@ -20,9 +22,31 @@ def permits(cursor: str, url: str, agent: str) -> bool:
         url: the address of the page.
         agent: the name of the program by which rules may speak of it, such as "socialcrawl".
     """
-    return not cursor or bool(_parsed(cursor).can_fetch(url, agent))
+    return not cursor or bool(_parsed.parse(cursor.removeprefix(TEXT)).can_fetch(url, agent))
 
 
-@lru_cache(maxsize=1_000)
-def _parsed(cursor: str) -> Protego:
-    return Protego.parse(cursor.removeprefix(TEXT))
+class ParsedFiles:
+    """Files that were parsed, as many of the latest used as have `most` characters together."""
+
+    def __init__(self, most: int = MAX_KEPT) -> None:
+        self.most, self.size = most, 0
+        self._files: OrderedDict[str, Protego] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def parse(self, text: str) -> Protego:
+        """Return the rules of a file."""
+        with self._lock:
+            if text in self._files:
+                self._files.move_to_end(text)
+                return self._files[text]
+            rules = self._files[text] = Protego.parse(text)
+            self.size += len(text)
+            while self.size > self.most and len(self._files) > 1:
+                self.size -= len(self._files.popitem(last=False)[0])
+            return rules
+
+
+_parsed = ParsedFiles()

@@ -1,16 +1,20 @@
 """HTML that no parser takes long over: without what is not shown, bottomless nesting, endless and repeated tags. Pure.
 
+Whatever HTML a platform sends, pages of the web and posts of Mastodon, is tamed here before it is parsed.
+
 The parser's time grows with the square of the depth and of a tag's attributes (100,000 nested <div>, half a megabyte,
 took it 20 seconds), and of what is bold or linked to it makes a copy for every paragraph that begins before that ends.
-Browsers stop at a depth of 512; so does this. Links lead to numbers here, by which their targets are kept beside.
+Browsers stop at a depth of 512; so does this. Links lead to numbers here, by which their attributes are kept beside.
 """
 
 import re
 from collections import Counter
 from html import unescape
+from typing import NamedTuple
 
 DEEPEST = 512
 WIDEST = 1_000  # characters of a tag's attributes; of longer ones only those are kept that say something here
+MAX_LINKS = 10_000  # of one page: more make it a trap; the text of others is text
 MANY = 4  # tags <html> and <body> whose attributes are looked at: each adds its own to the first
 # A start or end tag as the HTML standard's tokenizer sees it; the quantifiers do not go back, so that it is linear.
 _VALUE = r"\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+"
@@ -34,14 +38,22 @@ _LOOKS = frozenset((
 ))  # fmt: skip
 
 
-def tamed(html: str) -> tuple[str, list[str]]:
-    """The same page for the parser, and the targets of its links.
+class Anchor(NamedTuple):
+    """What a link says: where it leads, its classes, and how the page relates to its target."""
+
+    href: str
+    classes: str
+    rel: str
+
+
+def tame(html: str) -> tuple[str, list[Anchor]]:
+    """Return the same page for the parser, and its first `MAX_LINKS` links.
 
     Its texts are those of the original, and so are its links, but that the `href` of <a> and <area> is a number: the
-    place of what stood there in the list.
+    place of the link in the list.
     """
     flattening = _Flattening()
-    return _TAG.sub(flattening.tag, _without_unseen(html.replace("\0", "\ufffd"))), flattening.targets
+    return _TAG.sub(flattening.tag, _without_unseen(html.replace("\0", "\ufffd"))), flattening.links
 
 
 def _without_unseen(html: str) -> str:
@@ -61,10 +73,10 @@ def _without_unseen(html: str) -> str:
 
 
 class _Flattening:
-    """What is open so far, and how many tops and targets there were."""
+    """What is open so far, and how many tops and links there were."""
 
     def __init__(self) -> None:
-        self.targets: list[str] = []
+        self.links: list[Anchor] = []
         self._open: Counter[str] = Counter()
         self._depth = self._tops = 0
 
@@ -95,11 +107,12 @@ class _Flattening:
         return self._depth >= DEEPEST
 
     def _link(self, name: str, rest: str) -> str:
-        target = next((value for key, value in _attributes(rest) if key == "href"), None)
-        if target is None:
+        given = dict(reversed(_attributes(rest)))  # the first of each name counts
+        if "href" not in given or len(self.links) >= MAX_LINKS:
             return "</a>" if name == "a" else ""  # a link ends where another <a> begins
-        self.targets.append(_ENTITY.sub(lambda found: unescape(found[0]), target))
-        return f"<{name} href={len(self.targets) - 1}{' hidden' if _is_hidden(rest) else ''}>"
+        told = (given.get(key, "") for key in ("href", "class", "rel"))
+        self.links.append(Anchor(*(_ENTITY.sub(lambda found: unescape(found[0]), value) for value in told)))
+        return f"<{name} href={len(self.links) - 1}{' hidden' if 'hidden' in given else ''}>"
 
 
 def _narrow(rest: str) -> str:
@@ -109,10 +122,6 @@ def _narrow(rest: str) -> str:
         if name in _KEPT:
             kept.setdefault(name, value.replace('"', "&quot;"))
     return "".join(f' {name}="{value}"' for name, value in kept.items())
-
-
-def _is_hidden(rest: str) -> bool:
-    return "hidden" in rest.lower() and any(name == "hidden" for name, _ in _attributes(rest))
 
 
 def _attributes(rest: str) -> list[tuple[str, str]]:
