@@ -256,7 +256,7 @@ def test_a_webhook_that_is_not_there_is_logged_without_its_address(log):
     with notices((), url, EVENTS, pause=0.01) as made:
         made.tell("paused", FOREST)
     (line,) = log.lines()
-    assert line["trouble"].startswith("the webhook could not be reached (ConnectError")
+    assert line["trouble"].startswith("the webhook could not be reached: the connection failed (ConnectionRefusedError)")
     assert "abcdefghijklmnop" not in log.getvalue()
 
 
@@ -265,7 +265,7 @@ def test_what_libraries_log_of_a_webhook_has_no_part_of_its_address(caplog):
         made.tell("paused", FOREST)
         made.close(10)
         assert len(hook.told) == 1
-    assert KEPT in caplog.text
+    assert "send_request_headers.complete" in caplog.text
     assert "abcdefghijklmnop" not in caplog.text
     assert "qrstuvwxyz0123" not in caplog.text
 

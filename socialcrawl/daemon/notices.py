@@ -19,7 +19,7 @@ import structlog
 from socialcrawl.daemon.health import iso
 from socialcrawl.daemon.standing import BROKEN, Standing
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.secret import conceal, redacted
 
 PAUSED, ENDED, STALLED = "paused", "ended", "stalled"
@@ -278,14 +278,17 @@ class _Webhook:
         return trouble
 
     def _post(self, told: Facts) -> str | None:
-        import httpx  # noqa: PLC0415
+        from socialcrawl.sources.http_client import HttpClient  # noqa: PLC0415  (a daemon without a webhook has none)
 
+        http = HttpClient(self._address, lambda: 0.0, WEBHOOK_PATIENCE)
         try:
-            # The answer's body is left unread: it may be long, or never end.
-            with httpx.stream("POST", self._address, json=told, timeout=WEBHOOK_PATIENCE) as answer:
-                return None if answer.is_success else f"the webhook answered {answer.status_code}"
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return f"the webhook could not be reached ({type(error).__name__}: {error})"
+            content, kind = json.dumps(told).encode(), {"Content-Type": "application/json"}
+            answer = http.fetch("POST", self._address, headers=kind, content=content, max_bytes=0, cut=True)
+        finally:
+            http.close()
+        if isinstance(answer, Reply):
+            return f"the webhook could not be reached: {answer.why}"
+        return None if 200 <= answer.status < 300 else f"the webhook answered {answer.status}"
 
     def stop(self) -> None:
         """Nothing to kill: a request under way ends by its time-out, in a thread that nobody waits for."""
