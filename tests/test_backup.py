@@ -189,11 +189,14 @@ def test_a_damaged_database_gives_no_copy(tmp_path):
     assert folder(tmp_path) == ["a.db"]
 
 
-def test_the_copy_can_be_read_by_those_who_can_read_the_database(tmp_path):
+def test_the_copy_can_be_read_by_its_owner_alone_or_by_those_whom_the_umask_names(tmp_path, monkeypatch):
     close(stored(tmp_path / "a.db"))
-    (tmp_path / "a.db").chmod(0o640)
+    (tmp_path / "a.db").chmod(0o644)
     backup(tmp_path / "a.db", tmp_path / "b.db")
-    assert (tmp_path / "b.db").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "b.db").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("SOCIALCRAWL_UMASK", "027")
+    backup(tmp_path / "a.db", tmp_path / "c.db")
+    assert (tmp_path / "c.db").stat().st_mode & 0o777 == 0o640
 
 
 def test_the_command_says_what_it_wrote(tmp_path):

@@ -26,6 +26,7 @@ from socialcrawl.apps import (
 from socialcrawl.apps.lab import lab_app
 from socialcrawl.apps.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.permissions import restrict_new_files
 
 app = typer.Typer(
     name="socialcrawl",
@@ -43,6 +44,7 @@ AT_ONCE = "stopped at once; everything that was stored is safe, what was in flig
 def main() -> None:
     """The entry of the console script: errors that a person can mend become one message and an exit code."""
     try:
+        restrict_new_files()
         app()
     except SettingsError as error:
         _fail(error, 2)

@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from socialcrawl.errors import StoreError
+from socialcrawl.permissions import file_mode
 from socialcrawl.store.address import Server, Where
 from socialcrawl.store.trouble import told
 
@@ -75,7 +76,7 @@ def _beside(file: Path) -> Iterator[Path]:
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         part.unlink(missing_ok=True)
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # it holds what the database holds
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()))
         yield part
         with part.open("rb+") as written:
             os.fsync(written.fileno())
@@ -102,7 +103,6 @@ def _copied(database: Path, part: Path) -> None:
         raise told(error, database) from error
     if found != ["ok"]:
         raise StoreError(f"{database} is damaged ({found[0]}): no copy was made. Is there an older backup?")
-    part.chmod(database.stat().st_mode & 0o777)
 
 
 def _dumped(where: Server, part: Path, file: Path) -> None:

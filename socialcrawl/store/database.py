@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, 
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
+from socialcrawl.permissions import file_mode
 from socialcrawl.resources import folder
 from socialcrawl.store.address import Server, Where, of
 from socialcrawl.store.trouble import told
@@ -21,6 +23,7 @@ Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
 UNLOCKED = "socialcrawl_unlocked"  # execution option of a connection whose next transaction takes no writer's lock
+_creating = threading.Lock()  # held while a file is created: to close one lets go of SQLite's locks on it
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
 
@@ -34,6 +37,7 @@ def connect(where: Where, *, create: bool = True, durable: bool = False, busy: f
         busy: seconds to wait for another process that writes; None: BUSY.
 
     Raises:
+        SettingsError: SOCIALCRAWL_UMASK is no umask.
         StoreError: the folder is missing, the file is no database, another program's, or a newer socialcrawl's; the
             server cannot be reached.
     """
@@ -111,6 +115,19 @@ def _there(path: Path, *, create: bool) -> None:
         raise StoreError(f"There is no database {path}: run a campaign first, or name another with --db.")
     if not path.parent.exists():
         raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
+    if create:
+        _create(path)
+
+
+def _create(path: Path) -> None:
+    """Create an empty file, which SQLite takes for a new database, with the mode that `permissions` says.
+
+    SQLite would let all users read it. The files that it puts beside a database get the database's mode.
+    """
+    mode = file_mode()
+    with _creating, suppress(OSError):  # it is there already, or cannot be made, for which SQLite has the words
+        if not path.exists():
+            os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 
 
 def _in_utf8(connection: Connection, where: Server) -> None:

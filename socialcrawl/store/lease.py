@@ -14,6 +14,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import HeldError, StoreError
+from socialcrawl.permissions import file_mode
 from socialcrawl.store.address import of
 from socialcrawl.store.database import OURS, unlocked
 
@@ -112,7 +113,7 @@ def _locked(path: Path, busy: str, remedy: str) -> int | None:
     while sys.platform != "win32":
         file = -1
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            file = os.open(path, os.O_RDWR | os.O_CREAT, file_mode())
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is(path, file):
                 return file

@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.folders import put
+from socialcrawl.permissions import folder_mode
 from socialcrawl.store.exports.datasheet import FORMAT
 
 SHEETS = ("datasheet.json", "datasheet.md")
@@ -30,7 +31,7 @@ def beside(folder: Path, *, force: bool = False) -> Iterator[Path]:
     check(folder, force=force)
     try:
         made = Path(mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-        made.chmod(0o755)
+        made.chmod(folder_mode())  # of a temporary one it is 0700
         try:
             yield made
             put(made, folder)
