@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.terminal import write_error
 
 KEPT = "(kept secret)"
 SHORTEST = 6  # characters: a shorter text is part of ordinary words, and nobody's token
@@ -166,7 +167,7 @@ def _uncaught(former: Callable[..., Any]) -> Callable[[type[BaseException], Base
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         told = "".join(traceback.format_exception(kind, error, trace))
         if _veil.hides(told):
-            sys.stderr.write(_veil.redacted(told))
+            write_error(_veil.redacted(told).rstrip("\n"))
         else:
             former(kind, error, trace)
 
@@ -180,7 +181,7 @@ def _uncaught_in_thread(former: Callable[[Any], Any]) -> Callable[[Any], None]:
         told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
         if args.exc_type is not SystemExit and _veil.hides(told):
             name = args.thread.name if args.thread else "that is gone"
-            sys.stderr.write(f"Exception in thread {name}:\n{_veil.redacted(told)}")
+            write_error(f"Exception in thread {name}:\n{_veil.redacted(told)}".rstrip("\n"))
         else:
             former(args)
 

@@ -1,7 +1,6 @@
 """What is asked of daemons from another terminal, through the databases: how they stand, to pause, to stop."""
 
 import json
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,9 +9,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl.apps.check import campaign_files
+from socialcrawl.apps.console import Text
 from socialcrawl.apps.query import database as chosen
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError
@@ -23,6 +22,7 @@ from socialcrawl.store.address import Where
 from socialcrawl.store.daemons import Held
 from socialcrawl.store.database import HURRY, opened
 from socialcrawl.store.health import missing
+from socialcrawl.terminal import write_error, write_json
 from socialcrawl.words import span
 
 DONE, NOT_DONE = 0, 1
@@ -70,7 +70,7 @@ def told(given: Addressed, console: Console, *, as_json: bool) -> int:
     ]
     rows += [(file, Held(file.stem, None, state="broken", why=why)) for file, why in given.broken]
     if as_json:
-        sys.stdout.write(json.dumps([_plain(where, one, now) for where, one in rows]) + "\n")
+        write_json(json.dumps([_plain(where, one, now) for where, one in rows]))
         return DONE
     table = Table(box=None, pad_edge=False)
     for name in ("campaign", "state", "until (UTC)", "why"):
@@ -120,7 +120,7 @@ def stopped(given: Addressed, console: Console) -> int:
 
 def _left_out(given: Addressed) -> None:
     for _, why in given.broken:
-        sys.stderr.write(f"left out: {why}\n")
+        write_error(f"left out: {why}")
 
 
 def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:

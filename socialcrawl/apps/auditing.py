@@ -1,7 +1,6 @@
 """`socialcrawl audit`: what a sample says of a dataset that was collected, as tables or JSON."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -11,8 +10,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.apps.sample_report import DOUBTFUL, apart, count, finite, interval, percent
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.imports.datasets import gathered, spoken
@@ -28,6 +27,7 @@ from socialcrawl.settings import read
 from socialcrawl.store.address import where
 from socialcrawl.store.health import readable
 from socialcrawl.store.traces import Traces
+from socialcrawl.terminal import write_json
 
 REACH = ("reach", "beyond")  # what nobody knows of a list of accounts
 
@@ -71,7 +71,7 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         there = None if others is None else Traces(ends.enter_context(readable(others)))
         found = audited(traces, settings, there, wanted.of, held)
     if as_json:
-        sys.stdout.write(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False) + "\n")
+        write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
     else:
         show(console, found)
 

@@ -1,6 +1,5 @@
 """`socialcrawl import`: what the options mean, how far it has come, and what it says at the end."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from socialcrawl.settings import Settings, read
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import opened
 from socialcrawl.store.imports.found import Found
+from socialcrawl.terminal import data_stream, write_error
 
 KINDS = ("posts", "seeds", "history", "dataset", "liveness")
 REVIVING = {"dataset": "that tests it for life", "liveness": "whose accounts were tested"}
@@ -123,7 +123,7 @@ def _seeds(wanted: Wanted, settings: Settings | None, files: Files) -> None:
         names, brought = as_seeds(files, topic, spare)
     lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
     if wanted.out is None:
-        sys.stdout.write(lines)
+        data_stream().write(lines)
     else:
         try:
             with wanted.out.open("x", encoding="utf-8") as file:
@@ -189,4 +189,4 @@ def _left_out(trouble: Trouble) -> None:
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    write_error(line)

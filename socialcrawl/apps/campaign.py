@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -30,6 +29,7 @@ from socialcrawl.store.shadows import judgement
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
 from socialcrawl.store.traces import Traces
+from socialcrawl.terminal import flush, write_json
 from socialcrawl.words import span
 
 DAY = 86_400.0
@@ -91,7 +91,7 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
     """Show how a run ended: a report for people, or one JSON object."""
     if as_json:
-        sys.stdout.write(json.dumps(as_object(ending)) + "\n")
+        write_json(json.dumps(as_object(ending)))
         return
     show(
         console,
@@ -149,9 +149,7 @@ def _more(ending: Ending) -> dict[str, Any]:
 
 def leave(code: int) -> NoReturn:
     """End the process; threads that still wait for an abandoned request are not waited for."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream:  # a shell may have closed it
-            stream.flush()
+    flush()
     os._exit(code)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.crawls import steered
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars

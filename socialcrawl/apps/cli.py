@@ -26,7 +26,7 @@ from socialcrawl.apps import (
 from socialcrawl.apps.lab import lab_app
 from socialcrawl.apps.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.permissions import restrict_new_files
+from socialcrawl.terminal import Formatter, close_errors, guard, write_error, write_line
 
 app = typer.Typer(
     name="socialcrawl",
@@ -38,31 +38,31 @@ app = typer.Typer(
 )
 app.add_typer(lab_app, name="lab")
 
-AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent\n"
+AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent"
 
 
 def main() -> None:
     """The entry of the console script: errors that a person can mend become one message and an exit code."""
+    guard()
     try:
-        restrict_new_files()
         app()
     except SettingsError as error:
         _fail(error, 2)
     except SocialcrawlError as error:
         _fail(error, 1)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read us has gone; the interpreter would complain about it on its way out
+        close_errors()  # whoever read us has gone; the interpreter would complain about it on its way out
         sys.exit(1)
 
 
 def _fail(error: SocialcrawlError, code: int) -> None:
-    sys.stderr.write(f"error: {error}\n")
+    write_error(f"error: {error}")
     sys.exit(code)
 
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"socialcrawl {__version__}")
+        write_line(f"socialcrawl {__version__}")
         raise typer.Exit
 
 
@@ -75,7 +75,9 @@ def _options(
     if debug:
         import logging  # noqa: PLC0415
 
-        logging.basicConfig(level=logging.DEBUG, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+        handler = logging.StreamHandler()
+        handler.setFormatter(Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        logging.basicConfig(level=logging.DEBUG, handlers=[handler])
 
 
 @app.command()
@@ -89,7 +91,7 @@ def init(
     from socialcrawl.apps.begin import begin  # noqa: PLC0415
 
     then = begin(file, keyword or [], platform, kind)
-    typer.echo(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
+    write_line(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
 
 
 def _with_steps(settings: Any, steps: int | None) -> Any:
@@ -151,12 +153,12 @@ def run(
         try:
             confirmed(meant, already(meant), console, yes=yes, ask=not as_json)
         except KeyboardInterrupt:
-            sys.stderr.write("not confirmed: nothing was asked, nothing was spent\n")
+            write_error("not confirmed: nothing was asked, nothing was spent")
             leave(INTERRUPTED)
     try:
         ending = work(settings, console, quiet=as_json, change=change)
     except KeyboardInterrupt:
-        sys.stderr.write(AT_ONCE)
+        write_error(AT_ONCE)
         leave(INTERRUPTED)
     told(settings, console, ending, as_json=as_json)
     leave(ending.code)
@@ -211,7 +213,7 @@ def demo(
     try:
         leave(show.demo(wanted, plain(), as_json=as_json))
     except KeyboardInterrupt:
-        sys.stderr.write(AT_ONCE)
+        write_error(AT_ONCE)
         leave(INTERRUPTED)
 
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from socialcrawl.terminal import write_json
+
 
 def check(
     files: Annotated[list[Path] | None, typer.Argument(help="Campaign files, and folders of them.")] = None,
@@ -16,7 +18,7 @@ def check(
     from socialcrawl.apps.console import plain  # noqa: PLC0415
 
     if schema:
-        typer.echo(json.dumps(looking.schema(), indent=2, ensure_ascii=False))
+        write_json(json.dumps(looking.schema(), indent=2, ensure_ascii=False))
         return
     if not files:
         raise typer.BadParameter("name a campaign file or a folder of them; or --schema")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from socialcrawl.apps.options import Database
+from socialcrawl.terminal import write_line
 
 
 def import_(
@@ -76,4 +77,4 @@ def backup(
 
     place = chosen(database)
     copy(place, file, force=force)
-    typer.echo(f"wrote {file}: {file.stat().st_size:,} bytes, a copy of {place}")
+    write_line(f"wrote {file}: {file.stat().st_size:,} bytes, a copy of {place}")

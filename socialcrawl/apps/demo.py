@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import signal
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from socialcrawl.store.address import Where
 from socialcrawl.store.database import opened
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.summary import campaigns
+from socialcrawl.terminal import write_error, write_json
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
 OWN = Path("demo.db")  # begun anew by every demo that names no database
@@ -91,7 +91,7 @@ def _end(
 ) -> int:
     counted = _counted(report)
     if as_json:
-        sys.stdout.write(json.dumps(as_object(ending) | counted | took) + "\n")
+        write_json(json.dumps(as_object(ending) | counted | took))
     else:
         told(settings, console, ending, as_json=False)
         statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
@@ -106,7 +106,7 @@ def _end(
         console.print(f"on X itself, reading these posts and users would have cost {dollars(ending.found.cost)}")
     refused = counted["statuses"].get("429", 0)
     if refused:
-        sys.stderr.write(f"{refused} requests were sent outside a window: please report this as a fault\n")
+        write_error(f"{refused} requests were sent outside a window: please report this as a fault")
     return ending.code or (FAILED if refused else 0)
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl import __version__
 from socialcrawl.access import access
 from socialcrawl.apps.asking import admitted, door
 from socialcrawl.apps.check import unencrypted
+from socialcrawl.apps.console import Text
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
 from socialcrawl.limits.budget import dollars

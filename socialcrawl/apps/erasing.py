@@ -24,6 +24,7 @@ from socialcrawl.store.erasure.forgetting import Report
 from socialcrawl.store.erasure.orders import Order
 from socialcrawl.store.summary import platform_meant
 from socialcrawl.store.traces import Traces
+from socialcrawl.terminal import write_json, write_line
 
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}
@@ -164,14 +165,14 @@ def _agreed(report: Report, more: str, manner: Manner) -> None:
 def _tell(report: Report, more: str, manner: Manner) -> None:
     if manner.as_json:
         told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
-        typer.echo(json.dumps(told))
+        write_json(json.dumps(told))
         return
-    typer.echo(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
+    write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
     for table, words in ROWS.items():
         if report.counts.get(table):
-            typer.echo(f"  {report.counts[table]:>9,}  {words}")
+            write_line(f"  {report.counts[table]:>9,}  {words}")
     if report.nothing:
-        typer.echo("  nothing: there is nothing of it here")
+        write_line("  nothing: there is nothing of it here")
     _listed("not held, and from now on kept out", report.unheld)
     _listed("forgotten before", report.before)
 
@@ -179,4 +180,4 @@ def _tell(report: Report, more: str, manner: Manner) -> None:
 def _listed(words: str, names: list[str], most: int = 10) -> None:
     if names:
         rest = f" and {len(names) - most} more" if len(names) > most else ""
-        typer.echo(f"{words}: {', '.join(names[:most])}{rest}")
+        write_line(f"{words}: {', '.join(names[:most])}{rest}")

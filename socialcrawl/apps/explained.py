@@ -1,7 +1,6 @@
 """`socialcrawl explain`: why an account was asked or was not, for people and for programs."""
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from math import isfinite
@@ -9,9 +8,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl.apps import meeting
+from socialcrawl.apps.console import Text
 from socialcrawl.apps.tracking import visits
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
@@ -20,6 +19,7 @@ from socialcrawl.reports.met import Met, met
 from socialcrawl.reports.tracked import Visited, visited
 from socialcrawl.store.address import Where
 from socialcrawl.store.traces import Led, Traces
+from socialcrawl.terminal import write_json
 
 SAID = {
     "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
@@ -57,7 +57,7 @@ def explained(
         meeting.show(console, told, as_json=as_json)
         return
     if as_json:
-        sys.stdout.write(json.dumps(_plain(asdict(told)), ensure_ascii=False) + "\n")
+        write_json(json.dumps(_plain(asdict(told)), ensure_ascii=False))
         return
     console.print(Text("\n".join(_story(told))))
     if told.decision is not None:

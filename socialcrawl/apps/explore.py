@@ -3,7 +3,6 @@
 import gc
 import signal
 import socket
-import sys
 import threading
 import time
 import webbrowser
@@ -16,6 +15,7 @@ from typing import Any
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.hosts import AllowedHosts, HostGuard
 from socialcrawl.store.address import Where
+from socialcrawl.terminal import write_error
 
 HOST = "127.0.0.1"
 PATIENCE = 20.0  # seconds in which the server has to be up for a browser to be opened
@@ -56,7 +56,7 @@ def explore(
     path = where.resolve()
     shown = datasette.Datasette([str(path)], metadata=metadata(path.stem), settings=_settings(seconds))
     url = f"http://{HOST}:{port}/"
-    sys.stderr.write(f"{where} is at {url} until you press Ctrl-C; nothing can be changed there\n")
+    write_error(f"{where} is at {url} until you press Ctrl-C; nothing can be changed there")
     if browser:
         threading.Thread(target=_open, args=(url, port), daemon=True).start()
     _serve(shown, allowed, port)

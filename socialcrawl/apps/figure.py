@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.errors import StoreError
 
 BARS = " ▁▂▃▄▅▆▇█"

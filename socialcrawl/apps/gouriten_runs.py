@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
 from socialcrawl.apps.lab_runs import watching
@@ -21,6 +20,7 @@ from socialcrawl.lab.gouriten.scorings import last_of, scorings
 from socialcrawl.lab.gouriten.worlds import MENTIONS, PAGES, Wanted, World, worlds
 from socialcrawl.lab.measures import mean
 from socialcrawl.lab.tables import joined, rows, write_csv, write_parquet
+from socialcrawl.terminal import write_line
 
 DRAWN = 16  # curves a figure can bear; of more, those of UNDRAWN are left out (they are in the data)
 UNDRAWN = tuple(name for name in ESTIMATORS if name.endswith("-avg") or name in ("opic-e", "opic-n"))
@@ -81,7 +81,7 @@ def steer(wanted: Wanted, asked: Asked, out: Path) -> None:
     means = last_of(table)
     write_csv(out / "scorings.csv", means)
     for row in (listed := rows(means)):
-        typer.echo(
+        write_line(
             f"{row['graph']:24} {row['scoring']:8} {row['variant']:12} {_of(row, 'relative')} of the oracle's, "
             f"{_of(row, 'as_f')} of f's crawl by f"
         )
@@ -127,7 +127,7 @@ def tabulate(name: str, wanted: Wanted, out: Path) -> None:
     write_csv(out / f"{name}.csv", table)
     listed = rows(table)
     for row in listed:
-        typer.echo("  ".join(f"{key} {_plain(value)}" for key, value in row.items()))
+        write_line("  ".join(f"{key} {_plain(value)}" for key, value in row.items()))
     _show(draw(out / name, frames(listed), 3, ""), out / name)
 
 
@@ -151,12 +151,12 @@ def _planned(world: World, experiment: Experiment, asked: Asked, out: Path) -> P
     """What is crawled there; what is less than was asked for is said."""
     there = plan(world, experiment.draw, experiment.steps, Work(out, 1, asked.seed, asked.size is not None))
     seeds = len(there.sets[0])
-    typer.echo(f"{world.name}: {len(there.sets)} sets of {seeds:,} seeds, {there.budget:,} steps")
+    write_line(f"{world.name}: {len(there.sets)} sets of {seeds:,} seeds, {there.budget:,} steps")
     if there.budget < experiment.steps:
-        typer.echo(f"  ({experiment.steps:,} were asked for: no set of seeds reaches more)")
+        write_line(f"  ({experiment.steps:,} were asked for: no set of seeds reaches more)")
     if seeds < experiment.draw.size:
         rich = f"a tenth of the nodes above {experiment.draw.least:g}"
-        typer.echo(f"  (not {experiment.draw.size:,}: that is more than {rich}; insist with --seeds)")
+        write_line(f"  (not {experiment.draw.size:,}: that is more than {rich}; insist with --seeds)")
     return there
 
 
@@ -229,14 +229,14 @@ def _by_type(listed: list[dict[str, Any]], group: str, height: str, axis: str) -
 
 def _tell(listed: list[dict[str, Any]], column: str, what: str) -> None:
     """The means at each step and their standard errors, a line a variant."""
-    typer.echo(f"{what}, ± its standard error over the sets")
+    write_line(f"{what}, ± its standard error over the sets")
     for graph in dict.fromkeys(row["graph"] for row in listed):
         here = [row for row in listed if row["graph"] == graph]
         steps = list(dict.fromkeys(row["step"] for row in here))
-        typer.echo(f"{graph:<34}" + "".join(f"{step:>15,}" for step in steps))
+        write_line(f"{graph:<34}" + "".join(f"{step:>15,}" for step in steps))
         for variant in dict.fromkeys(row["variant"] for row in here):
             cells = {row["step"]: _of(row, column) for row in here if row["variant"] == variant}
-            typer.echo(f"  {variant:<32}" + "".join(f"{cells[step]:>15}" for step in steps))
+            write_line(f"  {variant:<32}" + "".join(f"{cells[step]:>15}" for step in steps))
 
 
 def _of(row: dict[str, Any], column: str) -> str:
@@ -245,7 +245,7 @@ def _of(row: dict[str, Any], column: str) -> str:
 
 def _show(pictures: list[Path], stem: Path) -> None:
     data = sorted(path.name for path in stem.parent.glob(f"{stem.name}[.-]*") if path not in pictures)
-    typer.echo(f"wrote {', '.join(str(path) for path in pictures)}; the data: {', '.join(data)}")
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {', '.join(data)}")
 
 
 def _plain(value: object) -> str:

@@ -1,12 +1,10 @@
 """`socialcrawl export`: the key of pseudonyms, the export, and what is said about it."""
 
 import os
-import sys
 import time
 from pathlib import Path
 
 import orjson
-import typer
 
 from socialcrawl.apps.query import database
 from socialcrawl.errors import SettingsError
@@ -14,6 +12,7 @@ from socialcrawl.secret import conceal
 from socialcrawl.store.database import opened
 from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.store.exports.place import check
+from socialcrawl.terminal import write_error, write_json, write_line
 
 LONGEST = 10_000  # bytes of a file that could hold a key
 
@@ -47,10 +46,10 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool) -
     with opened(database(place), create=False) as connection:
         sheet = export(connection, folder, wanted, time.time())
     if as_json:
-        sys.stdout.write(orjson.dumps(sheet).decode() + "\n")
+        write_json(orjson.dumps(sheet).decode())
         return
     for file in sheet["files"]:
-        typer.echo(f"{folder / file['name']}: {file['rows']:,} rows, {file['bytes']:,} bytes")
-    typer.echo(f"{folder / 'datasheet.md'} says how they came about")
+        write_line(f"{folder / file['name']}: {file['rows']:,} rows, {file['bytes']:,} bytes")
+    write_line(f"{folder / 'datasheet.md'} says how they came about")
     if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
-        sys.stderr.write("these files name people: see the notes on terms in the datasheet before you hand them on\n")
+        write_error("these files name people: see the notes on terms in the datasheet before you hand them on")

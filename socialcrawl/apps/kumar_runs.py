@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import typer
 
 from socialcrawl.apps.lab_figures import Line, Panel, draw
 from socialcrawl.apps.lab_runs import ready, watching
@@ -18,6 +17,7 @@ from socialcrawl.lab.kumar.timegraphs import DAY, TimeGraph, plain, read_times
 from socialcrawl.lab.pool import Job, crawled
 from socialcrawl.lab.tables import Table, joined, rows, write_csv, write_parquet
 from socialcrawl.sources.known import KnownGraph
+from socialcrawl.terminal import write_line
 
 KEPT = "crawls"  # the folder of crawls in --out
 GENERATED = "generated"
@@ -65,7 +65,7 @@ class Wanted:
             graph = read_times(path)
             if graph.own:
                 rows = graph.links + graph.own
-                typer.echo(f"{path.stem}: {graph.own:,} of {rows:,} links go from a node to itself; they are left out")
+                write_line(f"{path.stem}: {graph.own:,} of {rows:,} links go from a node to itself; they are left out")
             yield path.stem, graph
         if not names:
             yield GENERATED, generate(self.shape)
@@ -120,7 +120,7 @@ def discover(name: str, wanted: Wanted, asked: Asked, *, k: int, steps: int, out
     for title, graph in wanted.plain():
         there = static.fixed(title, graph, k, steps)
         least = min(there.indegree[there.targets].tolist(), default=0)
-        typer.echo(
+        write_line(
             f"{title}: {graph.size:,} nodes, {graph.links:,} links, {there.steps:,} steps; "
             f"{len(there.targets):,} targets of {least:,} links in or more"
         )
@@ -143,7 +143,7 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
     for title, graph in wanted.timed():
         there = dynamic.world(title, graph, setting)
         days = (graph.end - graph.begin) / DAY
-        typer.echo(
+        write_line(
             f"{title}: {graph.size:,} nodes, {graph.links:,} links in {days:,.1f} days; {there.looks[-1]:,} fetches"
         )
         made = dynamic.jobs(there, expansions, recrawls, asked.numbers)
@@ -172,7 +172,7 @@ def _write(stem: Path, table: Table, policies: Sequence[str], x: str, columns: S
     _tell(means, policies, x, columns)
     across = len(variants(table, ("expansion" if "recrawl" in policies else "graph",)))
     pictures = draw(stem, _panels(name, table, policies, x), min(3, across), TITLES[name], even=True)
-    typer.echo(f"wrote {', '.join(str(path) for path in pictures)}; the data: {name}.parquet, .csv, -pairs.csv")
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {name}.parquet, .csv, -pairs.csv")
 
 
 def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Panel]:
@@ -195,16 +195,16 @@ def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Pa
 
 def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
     """A line a variant: each measure as the mean over all points, and at the last one."""
-    typer.echo("mean over the crawl ± its standard error over the seeds, where there are several (at the end)")
-    typer.echo(" " * 18 + "".join(f"{column:>24}" for column in columns))
+    write_line("mean over the crawl ± its standard error over the seeds, where there are several (at the end)")
+    write_line(" " * 18 + "".join(f"{column:>24}" for column in columns))
     for graph in dict.fromkeys(means["graph"].tolist()):
-        typer.echo(graph)
+        write_line(graph)
         for variant in variants(picked(means, ("graph",), (graph,)), policies):
             own = rows(picked(means, ("graph", *policies), (graph, *variant)))
             whole = next(row for row in own if np.isnan(row[x]))
             last = [row for row in own if not np.isnan(row[x])][-1]
             cells = (_cell(whole[c], whole[f"{c}_error"], last[c]) for c in columns)
-            typer.echo(f"  {' + '.join(variant):<16}" + "".join(f"{cell:>24}" for cell in cells))
+            write_line(f"  {' + '.join(variant):<16}" + "".join(f"{cell:>24}" for cell in cells))
 
 
 def _cell(whole: float, error: float, last: float) -> str:

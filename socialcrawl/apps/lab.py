@@ -12,6 +12,7 @@ from socialcrawl.apps.liverank import liverank_app
 from socialcrawl.apps.opic import opic_app
 from socialcrawl.apps.sampling import sampling_app
 from socialcrawl.errors import SettingsError
+from socialcrawl.terminal import write_line
 
 lab_app = typer.Typer(
     help="The laboratory: known graphs to replay crawls on, from files or generated.",
@@ -123,7 +124,7 @@ def _keep(make: Callable[[], Any], out: Path) -> None:
     graph = make()
     write(graph, out)
     nodes, links = (int((weights > 0).sum()) for weights in (graph.beta, graph.alpha))
-    typer.echo(
+    write_line(
         f"wrote {out}: {graph.size:,} nodes ({nodes / graph.size:.2%} with a value), "
         f"{graph.links:,} links ({links / max(1, graph.links):.2%} with a weight)"
     )

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from errno import EACCES
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import Progress
 
+from socialcrawl.apps.console import plain
 from socialcrawl.errors import SettingsError
 
 
@@ -33,7 +33,7 @@ def ready(out: Path, *inside: str) -> None:
 @contextmanager
 def watching(title: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on the terminal that is told (done, total), and goes away at the end."""
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=plain(errors=True), transient=True) as progress:
         task = progress.add_task(title, total=None)
 
         def watch(done: int, total: int) -> None:

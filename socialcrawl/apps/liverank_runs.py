@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import typer
 
 from socialcrawl.apps import liverank_figures
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
@@ -19,6 +18,7 @@ from socialcrawl.lab.liverank.ways import FRAMES
 from socialcrawl.lab.liverank.worlds import Floats, World
 from socialcrawl.lab.pool import crawled
 from socialcrawl.lab.tables import Table, joined, rows, write_csv, write_parquet
+from socialcrawl.terminal import write_line
 
 KEPT = "crawls"  # the folder of crawls in --out
 TOLD = (0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0)  # alphas in the terminal
@@ -92,7 +92,7 @@ def _with_sites(worlds: Sequence[World], *, say_so: bool) -> list[World]:
             why = f"{world.name} has no sites, so that there are no active sites to test first"
             if not say_so:
                 raise SettingsError(f"{why}; leave --file out, or give a --web.")
-            typer.echo(f"{NEEDS_SITES} is left out: {why}")
+            write_line(f"{NEEDS_SITES} is left out: {why}")
     return [world for world in worlds if world.sites is not None]
 
 
@@ -100,7 +100,7 @@ def _statuses(name: str, worlds: Sequence[World], out: Path) -> None:
     found = joined([shares.statuses(world) for world in worlds])
     write_csv(out / f"{name}.csv", found)
     for row in rows(found):
-        typer.echo(f"  {row['graph']:<24}{row['status']:<26}{row['nodes']:>12,}{row['share']:>9.2%}")
+        write_line(f"  {row['graph']:<24}{row['status']:<26}{row['nodes']:>12,}{row['share']:>9.2%}")
     frames: list[Panel | Bars] = []
     for world in worlds:
         frames.append(liverank_figures.statuses(world))
@@ -136,12 +136,12 @@ def _distributions(name: str, worlds: Sequence[World], out: Path) -> None:
             ahead = shares.advantage(values, world.active)
             medians = [float(np.median(values[chosen])) for chosen in (world.active, ~world.active)]
             shift = 1.0 if measure == "in-degree" else 0.0
-            typer.echo(
+            write_line(
                 f"  {measure:<18}an active node has more than another one with chance {ahead:.3f}; medians "
                 f"{medians[0] - shift:.3g} and {medians[1] - shift:.3g}"
             )
         active, others = shares.handed_on(world)
-        typer.echo(
+        write_line(
             f"  links of active nodes lead to active ones with chance {active:.3f}, those of others {others:.3f}"
         )
     write_csv(out / f"{name}.csv", joined(parts))
@@ -167,11 +167,11 @@ def _tell(means: Table) -> None:
     """A line a way: its mean cost at some alphas, and its standard error over the seeds where there are several."""
     for graph, frame in variants(means, ("graph", "frame")):
         here = picked(means, ("graph", "frame"), (graph, frame))
-        typer.echo(f"{graph}: {frame} (cost at alpha, ± standard error over the seeds)")
-        typer.echo(" " * 18 + "".join(f"{alpha:>15}" for alpha in TOLD))
+        write_line(f"{graph}: {frame} (cost at alpha, ± standard error over the seeds)")
+        write_line(" " * 18 + "".join(f"{alpha:>15}" for alpha in TOLD))
         for (way,) in variants(here, ("way",)):
             own = {row["alpha"]: row for row in rows(picked(here, ("way",), (way,)))}
-            typer.echo(f"  {way:<16}" + "".join(f"{_cell(own[alpha]):>15}" for alpha in TOLD))
+            write_line(f"  {way:<16}" + "".join(f"{_cell(own[alpha]):>15}" for alpha in TOLD))
 
 
 def _cell(row: dict[str, float]) -> str:
@@ -180,4 +180,4 @@ def _cell(row: dict[str, float]) -> str:
 
 
 def _show(pictures: Sequence[Path], data: str) -> None:
-    typer.echo(f"wrote {', '.join(str(path) for path in pictures)}; the data: {data}")
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {data}")

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.liverank import follows, weblike
 from socialcrawl.lab.liverank.dated import Cut, dated
 from socialcrawl.lab.liverank.death import Death, passed
 from socialcrawl.lab.liverank.known import web_of
 from socialcrawl.lab.liverank.worlds import World, usable
+from socialcrawl.terminal import write_line
 
 WEB, LIVELY, ACCOUNTS = "web-like", "web-like, a year", "twitter-like"
 ALIVE = {WEB: 0.0629, LIVELY: 0.3556, ACCOUNTS: 0.1753}  # the paper's uk-2002, uk-2006 and twitter-2010
@@ -65,7 +64,7 @@ class Wanted:
                 f"two worlds are called {twice[0]}; run them one after the other, with --out of their own."
             )
         for world in self._made(kind):
-            typer.echo(
+            write_line(
                 f"{world.name}: {world.size:,} nodes, {world.links:,} links in the old snapshot; {world.alive:,} "
                 f"active ({world.alive / world.size:.2%}), n/n_a = {world.size / world.alive:.2f}"
             )

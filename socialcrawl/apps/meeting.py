@@ -1,15 +1,15 @@
 """What a campaign that refreshes, or samples, asked of one account, for people and for programs."""
 
 import json
-import sys
 from dataclasses import asdict
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.reports.met import Met
 from socialcrawl.store.traces import Ask
+from socialcrawl.terminal import write_json
 
 DOES = {"refresh": "tests an old dataset for life", "sample": "draws a sample of its topic"}
 NEVER = {
@@ -22,7 +22,7 @@ FOUND = {"probe": ("alive", "not alive"), "walk": ("on topic", "off topic")}
 def show(console: Console, told: Met, *, as_json: bool) -> None:
     """Say when a campaign asked about an account and what it found; one JSON object to stdout on request."""
     if as_json:
-        sys.stdout.write(json.dumps(asdict(told), ensure_ascii=False) + "\n")
+        write_json(json.dumps(asdict(told), ensure_ascii=False))
         return
     console.print(Text(f"{told.account} in the campaign {told.campaign}, which {DOES[told.kind]}"))
     if not told.asks:

@@ -1,15 +1,14 @@
 """A quote for people and for scripts: tables of 80 columns, or one JSON object."""
 
 import json
-import sys
 from collections.abc import Iterator
 from math import floor, inf
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.apps.counts import begun, counts
 from socialcrawl.apps.quote import quoted
 from socialcrawl.errors import SettingsError
@@ -21,6 +20,7 @@ from socialcrawl.model import MILLS_PER_DOLLAR, iso
 from socialcrawl.plan import Plan, plan
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.meters import COUNTS
+from socialcrawl.terminal import write_json
 from socialcrawl.words import span
 
 NO_END = "no end"
@@ -61,7 +61,7 @@ def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) ->
         console.print(Text(f"asking how many posts the searches find, {_fee(meant)} each, {where}"))
     found = quoted(meant, counts(meant) if count else None)
     if as_json:
-        sys.stdout.write(json.dumps(as_object(meant, found)) + "\n")
+        write_json(json.dumps(as_object(meant, found)))
     else:
         show(console, meant, found)
 

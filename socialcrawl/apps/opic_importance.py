@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from socialcrawl.apps.lab_runs import ready
@@ -17,6 +16,7 @@ from socialcrawl.lab.opic.given import Given, by_file, by_host, known, of_web
 from socialcrawl.lab.opic.importances import Asked, Divided, Found, divided, importances, site_flow
 from socialcrawl.lab.opic.static import Still
 from socialcrawl.lab.tables import write_csv
+from socialcrawl.terminal import write_line
 
 NAME: Final = 40  # characters of a name in the terminal
 
@@ -72,7 +72,7 @@ def weigh(place: Place, asked: Asked, most: int, out: Path) -> None:
     ready(out)
     given = place.given()
     sites = place.sites_of(given.names)
-    typer.echo(f"{len(given.names):,} nodes, {given.links.nnz:,} links; matrix {asked.matrix}, by {asked.by}")
+    write_line(f"{len(given.names):,} nodes, {given.links.nnz:,} links; matrix {asked.matrix}, by {asked.by}")
     flow: Floats | None = None
     if sites is not None and asked.by == "opic":
         found, flow = site_flow(given, asked, sites[1], len(sites[0]))
@@ -96,7 +96,7 @@ def weigh(place: Place, asked: Asked, most: int, out: Path) -> None:
 def _tell_opic(found: Found, fixpoint: Floats) -> None:
     there = found.importance > 0
     off = errors(found.importance[there], fixpoint[there])
-    typer.echo(
+    write_line(
         f"G = {found.gained:.2f}; {np.count_nonzero(there):,} nodes found, off the fixpoint by {off.mean:.3g} % in the "
         f"mean ({off.median:.3g} % the median), by {off.top:.3g} % on the top ten per cent"
     )
@@ -105,7 +105,7 @@ def _tell_opic(found: Found, fixpoint: Floats) -> None:
 def _tell_owners(asked: Asked, found: Found, parts: Divided) -> None:
     assert found.fixpoint is not None
     off, far = errors(parts.importance, found.importance), errors(parts.importance, found.fixpoint)
-    typer.echo(
+    write_line(
         f"{asked.owners} owners: {parts.transfers:,} transfers with {parts.amounts:,} amounts for {parts.payments:,} "
         f"payments; {100 * parts.waiting:.2g} % of all cash waits in buffers\n"
         f"  off the undivided run by {off.mean:.3g} % in the mean, {off.top:.3g} % on the top ten per cent, of which "
@@ -120,8 +120,8 @@ def _keep(path: Path, first: str, names: Sequence[str], columns: dict[str, Any],
     ranked = [names[row] for row in order.tolist()]
     sorted_columns = {name: column[order] for name, column in columns.items()}
     write_csv(path, {"rank": np.arange(1, len(ranked) + 1), first: np.array(ranked), **sorted_columns})
-    typer.echo(f"{'':>6}  {first:<{NAME}}" + "".join(f"{name:>12}" for name in columns))
+    write_line(f"{'':>6}  {first:<{NAME}}" + "".join(f"{name:>12}" for name in columns))
     for number in range(min(most, len(ranked))):
         cells = "".join(f"{column[number]:>12.5g}" for column in sorted_columns.values())
-        typer.echo(f"{number + 1:>6}  {ranked[number][:NAME]:<{NAME}}{cells}")
-    typer.echo(f"wrote {path}")
+        write_line(f"{number + 1:>6}  {ranked[number][:NAME]:<{NAME}}{cells}")
+    write_line(f"wrote {path}")

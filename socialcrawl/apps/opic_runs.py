@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import typer
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
 from socialcrawl.apps.lab_runs import ready
@@ -16,6 +15,7 @@ from socialcrawl.lab.opic.static import PARTS, Still, convergence, payments
 from socialcrawl.lab.opic.summaries import of_ways, of_windows
 from socialcrawl.lab.opic.windows import FIG4, FIG6
 from socialcrawl.lab.tables import rows, write_csv
+from socialcrawl.terminal import write_line
 
 DRAWN: Final = ("paid and held", "iterate")  # estimates in the figures; the others are in the data
 TOLD: Final = (1.0, 2.0, 5.0, 10.0)  # crawls, and the last one
@@ -95,7 +95,7 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
             first = [row["held"] for row in here if row["crawls"] <= 1]
             paid = [row["gained"] for row in here if row["crawls"] == plan.crawls]
             first_mean, late_mean = float(np.mean(first)), float(np.mean(late))
-            typer.echo(
+            write_line(
                 f"{law:10}{way:10} crawled pages held {first_mean:.3f}/n in the first crawl, {late_mean:.3f}/n in the "
                 f"second half ({float(np.mean(paid)):.2f} paid in all)"
             )
@@ -115,7 +115,7 @@ def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
     means = of_windows(found)
     write_csv(out / f"{name}-means.csv", means)
     listed = rows(means)
-    typer.echo(f"a month, {plan.size:,} fetches, adds {listed[0]['month']:.3f} to G; means of the last three crawls")
+    write_line(f"a month, {plan.size:,} fetches, adds {listed[0]['month']:.3f} to G; means of the last three crawls")
     for error in ("mean", "median", "top", "measures"):
         _tell_windows(listed, "measures kept, a page" if error == "measures" else ERRORS[error], error)
     if name == "fig5":
@@ -177,19 +177,19 @@ def _heights(listed: list[dict[str, Any]], column: str) -> tuple[list[str], list
 def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
     """The means of an error after whole crawls, a line a way and estimate."""
     times = [time for time in _each(listed, "crawls") if time in TOLD or time == listed[-1]["crawls"]]
-    typer.echo(f"{title:<58}" + "".join(f"{time:>9g}" for time in times) + " crawls")
+    write_line(f"{title:<58}" + "".join(f"{time:>9g}" for time in times) + " crawls")
     for way, estimate in dict.fromkeys((row["way"], row["estimate"]) for row in listed):
         cells = {r["crawls"]: r[error] for r in listed if (r["way"], r["estimate"]) == (way, estimate)}
-        typer.echo(f"  {way + ', ' + estimate:<56}" + "".join(f"{cells[time]:>9.3g}" for time in times))
+        write_line(f"  {way + ', ' + estimate:<56}" + "".join(f"{cells[time]:>9.3g}" for time in times))
 
 
 def _tell_windows(listed: list[dict[str, Any]], title: str, column: str) -> None:
     """The means of a column, a line a window, by change rate."""
     rates = _each(listed, "rate")
-    typer.echo(f"{title:<40}" + "".join(f"{100 * rate:>9g}" for rate in rates) + " % change in a crawl")
+    write_line(f"{title:<40}" + "".join(f"{100 * rate:>9g}" for rate in rates) + " % change in a crawl")
     for window in _each(listed, "window"):
         cells = [row[column] for row in listed if row["window"] == window]
-        typer.echo(f"  {window:<38}" + "".join(f"{cell:>9.3g}" for cell in cells))
+        write_line(f"  {window:<38}" + "".join(f"{cell:>9.3g}" for cell in cells))
 
 
 def _above_0(lines: Sequence[Line]) -> bool:
@@ -207,4 +207,4 @@ def _column(listed: list[dict[str, Any]], name: str) -> Any:
 
 def _show(pictures: list[Path], stem: Path) -> None:
     data = sorted(path.name for path in stem.parent.glob(f"{stem.name}[.-]*") if path not in pictures)
-    typer.echo(f"wrote {', '.join(str(path) for path in pictures)}; the data: {', '.join(data)}")
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {', '.join(data)}")

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
-from rich.text import Text
 
-from socialcrawl.apps.console import plain
+from socialcrawl.apps.console import Text, plain
 from socialcrawl.errors import SettingsError
 from socialcrawl.store.address import Where, where
+from socialcrawl.terminal import data_stream, write_error, write_json
 
 STYLES = ("table", "csv", "json")
 READABLE = 10_000  # rows of a table, which has to be known as a whole before its first line can be shown
@@ -48,20 +47,20 @@ def answer(place: Where, sql: str, style: str, seconds: float, most: int | None 
         write(columns, islice(rows, shown), style)
         if next(rows, None) is not None:
             more = "--limit shows more, --format csv or json all" if most is None else "there are more"
-            sys.stderr.write(f"the first {shown:,} rows: {more}\n")
+            write_error(f"the first {shown:,} rows: {more}")
 
 
 def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str) -> None:
     """Write an answer to stdout; `style` is table | csv | json. All but a table is written while it is read."""
     if style == "json":
         names = _distinct(columns)
-        sys.stdout.write("[")
+        write_json("[", end="")
         for place, row in enumerate(rows):
             told = json.dumps(dict(zip(names, map(_finite, row), strict=True)), ensure_ascii=False, default=_simple)
-            sys.stdout.write((", " if place else "") + told)
-        sys.stdout.write("]\n")
+            write_json((", " if place else "") + told, end="")
+        write_json("]")
     elif style == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer = csv.writer(data_stream(), lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(tuple(map(_field, row)) for row in rows)
     else:
@@ -84,7 +83,7 @@ def database(given: Path | str | None, *, changed: bool = False) -> Where:
     if len(here) > 1 and changed:
         raise SettingsError(f"There are several databases here ({', '.join(map(str, here))}): name one with --db.")
     if len(here) > 1:
-        sys.stderr.write(f"reading {here[-1]}, the newest database here (choose with --db)\n")
+        write_error(f"reading {here[-1]}, the newest database here (choose with --db)")
     return here[-1]
 
 

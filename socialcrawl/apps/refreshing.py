@@ -1,16 +1,15 @@
 """What a campaign that refreshes an old dataset knows, for people; and its order, shared out among workers."""
 
 import csv
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl.apps import figure
+from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.imports.results import HEAD
 from socialcrawl.model import MILLS_PER_DOLLAR
@@ -18,6 +17,7 @@ from socialcrawl.reports.refreshed import Order, Refreshed, order
 from socialcrawl.settings import read
 from socialcrawl.store.health import readable
 from socialcrawl.store.traces import Traces
+from socialcrawl.terminal import write_error
 
 WORDS = {"silent": "silent (it is there)", "temporary": "not told yet (temporary)"}
 
@@ -61,10 +61,10 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     with readable(settings.database) as connection:
         found = order(Traces(connection), settings, workers, most)
     if not found.nodes:
-        sys.stderr.write(f"nobody is left to be tested: {found.why}\n")
+        write_error(f"nobody is left to be tested: {found.why}")
         return
     if found.enough and not beyond:
-        sys.stderr.write(f"nothing was written: {found.enough}; with --beyond there are lists of what is left\n")
+        write_error(f"nothing was written: {found.enough}; with --beyond there are lists of what is left")
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,9 +73,9 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     except OSError as error:
         raise StoreError(f"{folder} cannot be written ({error.strerror}): name another folder.") from error
     people, lists = _counted(len(found.nodes), "account"), _counted(workers, "worker")
-    sys.stderr.write(
+    write_error(
         f"{people} for {lists} in {folder}: {_round(found)}. When they have written what they "
-        f"found into their lists: socialcrawl import {folder}/worker-*.csv --as liveness --campaign {campaign}\n"
+        f"found into their lists: socialcrawl import {folder}/worker-*.csv --as liveness --campaign {campaign}"
     )
 
 

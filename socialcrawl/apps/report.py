@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.console import Console, Group
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl.apps import figure, refreshing, sample_report, tracking
+from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import host, path

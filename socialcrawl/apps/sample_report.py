@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console, Group
 from rich.table import Table
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.reports.sampled import Sampled
 from socialcrawl.sample.estimates import Bar, Estimate
 from socialcrawl.sample.parts import Part

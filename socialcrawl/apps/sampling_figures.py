@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel
 from socialcrawl.apps.lab_runs import ready
@@ -19,6 +18,7 @@ from socialcrawl.lab.sampling.truths import DEGREES
 from socialcrawl.lab.sampling.worlds import Topic, World, saying
 from socialcrawl.lab.tables import Table, table
 from socialcrawl.sample.compare import chi_square, deviation
+from socialcrawl.terminal import write_line
 
 SHOWN = 4  # domains that a figure has room for: the largest
 MOSTLY = 0.5  # share of a topic's pages that have its name, where it is a word
@@ -32,7 +32,7 @@ def figure(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
     """
     ready(out, KEPT)
     world = wanted.world()
-    typer.echo(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+    write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
     rows, frames = _FIGURES[name](_Work(name, world, asked, out))
     write(out / name, table(rows), frames, 2)
 
@@ -52,7 +52,7 @@ class _Work:
         cells = [int(run["fetches"][0]) for run in runs]
         precision = sum(float(run["precision"][0]) for run in runs) / len(runs)
         jumps = sum(int(run["jumps"][0]) for run in runs)
-        typer.echo(
+        write_line(
             f"  {topic.name:<20} {method:<22} {count:>7,} samples, {sum(cells):>8,} pages read, "
             f"precision {precision:.1%}, {jumps} jumps"
         )
@@ -109,7 +109,7 @@ def _tested(visits: Table, quantity: Quantity, topic: Topic, world: World) -> No
     true: dict[Any, float] = dict(zip(quantity.bins, truth(quantity, topic.on & world.there).tolist(), strict=True))
     test = chi_square(found, true)
     largest, off = deviation(found, true)
-    typer.echo(
+    write_line(
         f"      {quantity.name}: largest, {largest}, {true[largest]:.3f} in truth, off by {off:.1%}; chi-square "
         f"{test.statistic:.1f}, {test.freedom} degrees, p {test.p:.3f} ({test.effective:.0f} independent visits); "
         f"taken as independent: p {test.plain_p:.3g}"
@@ -168,7 +168,7 @@ def _fig3(work: _Work) -> tuple[Rows, list[Bars]]:
         if own:
             frames.append(_parted(topic, own, work.methods()))
             for row in own:
-                typer.echo(f"    {row['topic']}, {row['bin']}: {_of(row)} by {row['method']}")
+                write_line(f"    {row['topic']}, {row['bin']}: {_of(row)} by {row['method']}")
         rows += own
     if not rows:
         raise SettingsError("No topic here has parts: ask for some, as --topic church=catholic,protestant.")
@@ -220,10 +220,10 @@ def _said(label: str, by: Topic, topic: Topic, world: World) -> None:
     about = world.about.get(topic.name)
     size = int((by.on & world.there).sum())
     if about is None:
-        typer.echo(f"  {topic.name} by {label}: {size:,} pages")
+        write_line(f"  {topic.name} by {label}: {size:,} pages")
         return
     precision, recall = experiments.quality(by.on, about)
-    typer.echo(f"  {topic.name} by {label}: {size:,} pages, precision {precision:.1%}, recall {recall:.1%}")
+    write_line(f"  {topic.name} by {label}: {size:,} pages, precision {precision:.1%}, recall {recall:.1%}")
 
 
 def _fig5(work: _Work) -> tuple[Rows, list[Any]]:

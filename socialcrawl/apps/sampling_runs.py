@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from socialcrawl.apps.lab_figures import Bars
 from socialcrawl.apps.lab_runs import ready, watching
@@ -15,6 +14,7 @@ from socialcrawl.lab.sampling import audits, experiments
 from socialcrawl.lab.sampling.crawls import possible
 from socialcrawl.lab.sampling.experiments import GRAPHS
 from socialcrawl.lab.tables import Table, table
+from socialcrawl.terminal import write_line
 
 
 def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
@@ -33,9 +33,9 @@ def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
             rows.append(row)
             watch(len(rows), total)
     means = _means(rows, ("world", "search", "consistency"))
-    typer.echo(f"{world.name}, {topic.name}: the law of a walk, times the even share; means over the runs")
+    write_line(f"{world.name}, {topic.name}: the law of a walk, times the even share; means over the runs")
     for row in means:
-        typer.echo(
+        write_line(
             f"  search {row['search']:<9} {row['consistency']:<10} {row['pages']:>6,.0f} pages: largest "
             f"{row['largest']:.2f}, least {row['least']:.3f}, misplaced {row['misplaced']:.1%}; mean out-degree "
             f"{row['degree']:.2f}, topic {row['share']:.2f} of the true; correlation with visits "
@@ -83,7 +83,7 @@ def audit(wanted: Wanted, asked: Asked, held: float, out: Path) -> None:
     """
     ready(out, KEPT)
     world = wanted.world()
-    typer.echo(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+    write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
     rows: Rows = []
     for topic in world.topics.values():
         dataset = audits.collected(world, topic, held, asked.setup.seed)
@@ -92,7 +92,7 @@ def audit(wanted: Wanted, asked: Asked, held: float, out: Path) -> None:
             own = samples(f"audit: {topic.name}, {method}", made, asked, out)
             answers = _answers(own)
             rows += [{"world": world.name, "topic": topic.name, "method": method, **row} for row in answers]
-            typer.echo(_answered(topic.name, method, answers))
+            write_line(_answered(topic.name, method, answers))
     frames = [_inside(topic, [row for row in rows if row["topic"] == topic]) for topic in world.topics]
     write(out / "audit", table(rows), frames, 2)
 
@@ -145,7 +145,7 @@ def gap(wanted: Wanted, out: Path) -> None:
     world = wanted.world()
     rows = [row for topic in world.topics.values() for row in experiments.mixing(world, topic)]
     for row in rows:
-        typer.echo(
+        write_line(
             f"  {row['topic']:<20} {row['graph']:<14} {row['pages']:>6,} pages: gap {row['gap']:.2e} (without loops "
             f"{row['plain']:.4f}), mixes in {row['steps']:,.0f} steps, of which {row['moves']:,.0f} move"
         )

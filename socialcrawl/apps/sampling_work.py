@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from socialcrawl.apps.lab_figures import draw
 from socialcrawl.apps.lab_runs import watching
@@ -19,6 +18,7 @@ from socialcrawl.lab.sampling.generated import Shape, generate
 from socialcrawl.lab.sampling.source import Search
 from socialcrawl.lab.sampling.worlds import World
 from socialcrawl.lab.tables import Table, write_csv
+from socialcrawl.terminal import write_line
 
 KEPT = "crawls"  # the folder of crawls in --out
 TITLES = {
@@ -128,4 +128,4 @@ def write(stem: Path, data: Table, frames: Sequence[Any], across: int) -> None:
     """Write the data and the figure of a command, and say where they are."""
     write_csv(stem.with_suffix(".csv"), data)
     pictures = draw(stem, frames, across, TITLES[stem.name])
-    typer.echo(f"wrote {', '.join(str(path) for path in pictures)}; the data: {stem.name}.csv")
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {stem.name}.csv")

@@ -9,8 +9,8 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.build import Campaign
 from socialcrawl.daemon.eyes import note
 from socialcrawl.limits.budget import dollars
@@ -140,7 +140,7 @@ class Picture(View):
         table.add_row("window", f"{left:,} of {k:,} requests left" + (f", next in {span(until)}" if until else ""))
         table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
         note = [Text(self.note, style="red")] if self.note else []
-        return Panel(Group(table, *note, self._status(campaign)), title=f"socialcrawl: {campaign.settings.name}")
+        return Panel(Group(table, *note, self._status(campaign)), title=Text(f"socialcrawl: {campaign.settings.name}"))
 
     def _status(self, campaign: Campaign) -> Text:
         if campaign.clock.interrupted():

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from socialcrawl.lab.grid import Job, replay_all, results, scheduler, seed_sets
 from socialcrawl.lab.simulation import Setup
 from socialcrawl.lab.simulation import simulate as replayed
 from socialcrawl.sources.known import KnownGraph
+from socialcrawl.terminal import write_error, write_json
 
 INTERRUPTED = 130
 
@@ -95,12 +95,12 @@ def simulate(grid: Grid, out: Path, *, jobs: int, address: str | None, as_json: 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers are stopped on the way out
     try:
         if as_json:
-            sys.stdout.write(json.dumps(one(grid)) + "\n")
+            write_json(json.dumps(one(grid)))
         else:
             run(grid, out, plain(unfolded=True), jobs=jobs, address=address)
     except KeyboardInterrupt:
         kept = "" if as_json else f"; what is done is in {out}, and the same command again goes on"
-        sys.stderr.write(f"interrupted{kept}\n")
+        write_error(f"interrupted{kept}")
         raise typer.Exit(INTERRUPTED) from None
 
 

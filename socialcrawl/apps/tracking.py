@@ -1,7 +1,6 @@
 """What a campaign that tracks accounts knows, for people: who counts, who rose and fell, yields, freshness."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,10 +8,11 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl.apps import figure
+from socialcrawl.apps.console import Text
 from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited
+from socialcrawl.terminal import write_json
 from socialcrawl.words import span
 
 TITLES = {
@@ -48,7 +48,7 @@ def draw(path: Path, found: Tracked, name: str) -> None:
 def visits(console: Console, told: Visited, *, as_json: bool) -> None:
     """Say when and why a campaign visited an account; one JSON object to stdout on request."""
     if as_json:
-        sys.stdout.write(json.dumps(asdict(told), ensure_ascii=False) + "\n")
+        write_json(json.dumps(asdict(told), ensure_ascii=False))
         return
     stands = told.place
     where = "it has no place" if stands is None else f"place {stands.place:,}, {told.target} {stands.weight:.6g}"

@@ -1,7 +1,6 @@
 """`socialcrawl train`: where the examples come from, the tree that is learned of them, and what is said of it."""
 
 import json
-import sys
 from dataclasses import asdict, dataclass, replace
 from math import isnan
 from pathlib import Path
@@ -9,13 +8,14 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from socialcrawl.apps.console import Text
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.sample.judged import Examples, Judged, examples, judged
 from socialcrawl.sample.labels import texts
 from socialcrawl.sample.tree import Growth, Tree, grow
 from socialcrawl.sample.words import words
+from socialcrawl.terminal import write_json
 
 TELLING = 15  # words that are shown
 REMEDY = (
@@ -63,7 +63,7 @@ def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Tree:
     tree = Tree(tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.telling(TELLING)]})
     tree.save(wanted.out)
     if as_json:
-        sys.stdout.write(json.dumps({"file": str(wanted.out), **tree.about}, ensure_ascii=False) + "\n")
+        write_json(json.dumps({"file": str(wanted.out), **tree.about}, ensure_ascii=False))
     else:
         _tell(console, wanted.out, tree, learned, measured)
     return tree

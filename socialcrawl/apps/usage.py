@@ -4,9 +4,9 @@ from datetime import date, timedelta
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from socialcrawl.apps.asking import admitted, meters
+from socialcrawl.apps.console import Text
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SourceError
 from socialcrawl.model import Grant, iso

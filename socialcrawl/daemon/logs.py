@@ -22,6 +22,7 @@ import structlog
 
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.secret import redacted
+from socialcrawl.terminal import escape_json
 
 STYLES = ("json", "people")
 FIRST = ("timestamp", "level", "event", "campaign")
@@ -179,7 +180,7 @@ def _text(value: Any) -> str:
 
 
 def _as_json(_: Any, __: str, event: Event) -> str:
-    return redacted(json.dumps(event))
+    return redacted(escape_json(json.dumps(event)))
 
 
 def _for_people(*, colours: bool) -> Any:
