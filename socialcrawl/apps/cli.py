@@ -26,6 +26,7 @@ from socialcrawl.apps import (
 from socialcrawl.apps.lab import lab_app
 from socialcrawl.apps.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.permissions import restrict_new_files
 from socialcrawl.terminal import Formatter, close_errors, guard, write_error, write_line
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ def main() -> None:
     """The entry of the console script: errors that a person can mend become one message and an exit code."""
     guard()
     try:
+        restrict_new_files()
         app()
     except SettingsError as error:
         _fail(error, 2)
