@@ -8,12 +8,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ONLY :=
 
-.PHONY: demo test lint types format chaos bench lock clean help
+.PHONY: demo test lint types format advisories chaos bench lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
 	@echo "make test    all tests, with all set-up"
 	@echo "make lint types format    ruff; mypy --strict; ruff format"
+	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
 	@echo "make bench   measure; ONLY=name for one (see benchmarks/README.md)"
 	@echo "make lock    renew the lock files (needs uv)"
@@ -36,6 +37,10 @@ types: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# The index is asked once for each package, if it has advisories at all; else this says "skipped" and why.
+advisories: $(VENV)/.dev
+	$(BIN)/python .ci/advisories.py
 
 chaos: $(VENV)/.dev
 	$(BIN)/pytest -m chaos --timeout=1800
