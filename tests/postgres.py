@@ -35,6 +35,24 @@ def address(name):
     return where(server().replace("/postgres?", f"/{name}?"))
 
 
+def as_role(place, role):
+    """The same database, asked as another role."""
+    return where(place.url.replace("://postgres", f"://{role}", 1))
+
+
+@contextmanager
+def a_role(attributes="", *, grants=()):
+    """The name of a role with those attributes and grants; the databases that grant it something have to end first."""
+    name = f"role_{os.getpid()}_{next(_numbers)}"
+    ask(f"create role {name} login {attributes}")
+    try:
+        for grant in grants:
+            ask(f"grant {grant} to {name}")
+        yield name
+    finally:
+        ask(f"drop role {name}")
+
+
 def ask(sql):
     with psycopg.connect(server(), autocommit=True) as raw:
         raw.execute(sql)

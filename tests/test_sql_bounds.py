@@ -8,11 +8,14 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from commands import COMMAND, ENVIRONMENT, socialcrawl
+from postgres import a_role, a_server_database, as_role, ask
 
 from socialcrawl.errors import StoreError
 from socialcrawl.store.readonly import asked
+from socialcrawl.store.tables import metadata
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +73,7 @@ def test_many_large_rows_are_fetched_a_few_at_a_time(database):
     )
     code, said, megabytes = peak("-c", reading, database, program=[sys.executable])
     assert (code, said) == (0, "")
-    assert megabytes < 400
+    assert megabytes < 500
 
 
 def test_after_a_query_that_was_too_large_others_are_answered(database):
@@ -83,3 +86,86 @@ def test_after_a_query_that_was_too_large_others_are_answered(database):
 def test_a_query_that_is_not_unicode_is_refused_in_a_sentence(database):
     child = socialcrawl("sql", "--db", database, b"select '\xff'".decode(errors="surrogateescape"))
     assert (child.returncode, "not valid UTF-8" in child.stderr) == (1, True)
+
+
+def answer_of(place, query, role=None, warn=None, **more):
+    with asked(
+        place if role is None else as_role(place, role), query, 20.0, time.monotonic, warn=warn, **more
+    ) as found:
+        return list(found.rows)
+
+
+POWERS = [
+    ("superuser", (), "it is a superuser, so a query could read and write files of the server"),
+    ("replication", (), "it has the attribute REPLICATION, so a query could leave a replication slot"),
+    ("", ["pg_read_server_files"], "it is a member of pg_read_server_files, so a query could read files"),
+    ("noinherit", ["pg_write_server_files"], "it is a member of pg_write_server_files, so a query could write files"),
+    ("", ["pg_execute_server_program"], "it is a member of pg_execute_server_program, so a query could run programs"),
+    ("noinherit", ["postgres"], "it is a member of postgres, which is a superuser, so a query could"),
+]
+
+
+@pytest.mark.parametrize(("attributes", "grants", "reason"), POWERS)
+def test_a_role_that_can_do_harm_outside_of_the_tables_is_refused_unless_it_is_allowed(attributes, grants, reason):
+    with a_role(attributes, grants=grants) as role, a_server_database() as server:
+        with pytest.raises(StoreError) as refused:
+            answer_of(server, "select 1", role)
+        assert f"was refused for the role {role}: {reason}" in str(refused.value)
+        assert "--allow-superuser" in str(refused.value)
+        assert answer_of(server, "select 1", role, allow_superuser=True) == [(1,)]
+
+
+def test_what_is_refused_is_what_reads_files_and_leaves_slots_behind():
+    with a_server_database() as server:
+        for query in ("select pg_read_file('PG_VERSION')", "select pg_create_physical_replication_slot('left')"):
+            with pytest.raises(StoreError, match="is a superuser"):
+                answer_of(server, query)
+        slots = "select count(*) from pg_replication_slots"
+        assert answer_of(server, slots, allow_superuser=True) == [(0,)]
+        ((version,),) = answer_of(server, "select pg_read_file('PG_VERSION')", allow_superuser=True)
+        assert int(version) >= 12
+
+
+def test_the_sql_in_the_refusal_makes_a_role_that_reads_all_tables_and_nothing_else():
+    with a_server_database() as server:
+        with pytest.raises(StoreError) as refused:
+            answer_of(server, "select 1")
+        statements = [line for line in str(refused.value).splitlines() if line.endswith(";")]
+        assert [line.split()[0] for line in statements] == ["CREATE", "GRANT", "GRANT", "GRANT", "ALTER"]
+        with psycopg.connect(server.url, autocommit=True) as raw:
+            for statement in statements:
+                raw.execute(statement)
+            raw.execute("create table later (x int)")
+        warned = []
+        for table in (*metadata.tables, "later"):
+            assert answer_of(server, f"select count(*) from {table}", "socialcrawl_reader", warned.append) == [(0,)]
+        assert warned == []
+        for query in ("select pg_read_file('PG_VERSION')", "select pg_create_physical_replication_slot('left')"):
+            with pytest.raises(StoreError, match=r"permission|superuser|replication"):
+                answer_of(server, query, "socialcrawl_reader")
+    ask("drop role socialcrawl_reader")
+
+
+def test_a_role_that_may_write_is_told_so_and_answered():
+    with a_role() as role, a_server_database() as server, psycopg.connect(server.url, autocommit=True) as raw:
+        raw.execute(f"grant usage on schema public to {role}")
+        raw.execute(f"grant select on all tables in schema public to {role}")
+        warned = []
+        assert answer_of(server, "select count(*) from post", role, warned.append) == [(0,)]
+        assert warned == []
+        raw.execute(f"grant delete on post, pick to {role}")
+        raw.execute(f"alter table account owner to {role}")
+        assert answer_of(server, "select count(*) from post", role, warned.append) == [(0,)]
+        (line,) = warned
+        assert line.startswith(f"warning: the role {role} may change 3 of {len(metadata.tables) + 1} tables")
+        raw.execute(f"alter table account owner to postgres; drop owned by {role}")
+
+
+def test_the_command_refuses_a_superuser_and_warns_on_stderr_when_it_is_allowed():
+    with a_server_database() as server:
+        refused = socialcrawl("sql", "select 7 as c", "--db", server.url, "--format", "csv")
+        assert (refused.returncode, refused.stdout, "CREATE ROLE" in refused.stderr) == (1, "", True)
+        words = ("sql", "select 7 as c", "--db", server.url, "--format", "csv", "--allow-superuser")
+        allowed = socialcrawl(*words)
+        assert (allowed.returncode, allowed.stdout) == (0, "c\n7\n")
+        assert "may change" in allowed.stderr

@@ -11,18 +11,27 @@ Timeout = Annotated[str, typer.Option(help="How long the database may work on a 
 
 def sql(
     query: Annotated[str, typer.Argument(help="A SELECT; docs/schema.md has the tables, views and examples.")],
+    *,
     database: Database = None,
     style: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
     timeout: Timeout = "30s",
     limit: Annotated[
         int | None, typer.Option(min=0, help="The most rows to show; default: all, in a table 10,000.")
     ] = None,
+    allow_superuser: Annotated[
+        bool,
+        typer.Option(
+            "--allow-superuser",
+            help="PostgreSQL: run the query although the role can read or write files of the server.",
+        ),
+    ] = False,
 ) -> None:
     """Ask the database; it cannot be changed this way."""
     from socialcrawl.apps import query as asking  # noqa: PLC0415
     from socialcrawl.words import seconds  # noqa: PLC0415
 
-    asking.answer(asking.database(database), query, style, seconds(timeout), limit)
+    place, allowed = asking.database(database), seconds(timeout)
+    asking.answer(place, query, style, allowed, limit, allow_superuser=allow_superuser)
 
 
 def explore(

@@ -24,7 +24,9 @@ STYLES = ("table", "csv", "json")
 READABLE = 10_000  # rows of a table, which has to be known as a whole before its first line can be shown
 
 
-def answer(place: Where, sql: str, style: str, seconds: float, most: int | None = None) -> None:
+def answer(
+    place: Where, sql: str, style: str, seconds: float, most: int | None = None, *, allow_superuser: bool = False
+) -> None:
     """Ask a database and write what it answers to stdout.
 
     Args:
@@ -33,6 +35,7 @@ def answer(place: Where, sql: str, style: str, seconds: float, most: int | None 
         style: table | csv | json.
         seconds: how long the database may work on it.
         most: the most rows to write; None: all, but READABLE in a table.
+        allow_superuser: whether a role of PostgreSQL may ask that can do harm outside of the tables.
 
     Raises:
         SettingsError: there is no such style.
@@ -43,7 +46,8 @@ def answer(place: Where, sql: str, style: str, seconds: float, most: int | None 
     if style not in STYLES:
         raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
     shown = READABLE if most is None and style == "table" else most
-    with asked(place, sql, seconds, time.monotonic) as (columns, rows):
+    given = asked(place, sql, seconds, time.monotonic, allow_superuser=allow_superuser, warn=write_error)
+    with given as (columns, rows):
         write(columns, islice(rows, shown), style)
         if next(rows, None) is not None:
             more = "--limit shows more, --format csv or json all" if most is None else "there are more"

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import Server, Where
 from socialcrawl.store.database import on_server
+from socialcrawl.store.roles import describe_writer, refuse_powerful
 from socialcrawl.store.trouble import told
 from socialcrawl.store.views import VIEWS
 
@@ -45,7 +46,15 @@ class Found(NamedTuple):
 
 
 @contextmanager
-def asked(where: Where, sql: str, seconds: float, clock: Clock) -> Iterator[Found]:
+def asked(
+    where: Where,
+    sql: str,
+    seconds: float,
+    clock: Clock,
+    *,
+    allow_superuser: bool = False,
+    warn: Callable[[str], None] | None = None,
+) -> Iterator[Found]:
     """What `sql` selects from a database, which it cannot change.
 
     Args:
@@ -53,14 +62,18 @@ def asked(where: Where, sql: str, seconds: float, clock: Clock) -> Iterator[Foun
         sql: one statement.
         seconds: how long the database may work on it; the time in which nobody reads the rows does not count.
         clock: seconds since any moment.
+        allow_superuser: whether a role of PostgreSQL may ask that can do harm outside of the tables.
+        warn: called with a sentence where the role may change tables of its schema.
 
     Raises:
-        StoreError: there is no such database, or the query is wrong, tries to write, or takes too long.
+        StoreError: there is no such database, the role is refused, or the query is wrong, tries to write, takes too
+            long or needs too much memory.
     """
     if not _is_unicode(sql):
         raise StoreError("The query is not valid UTF-8: check the encoding of your terminal or script.")
-    found = _of_file(where, sql, seconds, clock) if isinstance(where, Path) else _of_server(where, sql, seconds, clock)
-    with found as answer:
+    timer = _Timer(seconds, clock)
+    role = _Role(allow_superuser, warn)
+    with _of_file(where, sql, timer) if isinstance(where, Path) else _of_server(where, sql, timer, role) as answer:
         yield answer
 
 
@@ -79,6 +92,19 @@ def bound_memory(raw: sqlite3.Connection) -> None:
     """
     raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     raw.execute(f"pragma hard_heap_limit = {HEAP}")
+
+
+class _Role(NamedTuple):
+    """What is done about a role of PostgreSQL that may do more than read."""
+
+    allow_superuser: bool
+    warn: Callable[[str], None] | None
+
+    def check(self, raw: Any) -> None:
+        if not self.allow_superuser:
+            refuse_powerful(raw)
+        if self.warn is not None and (warning := describe_writer(raw)) is not None:
+            self.warn(warning)
 
 
 class _Timer:
@@ -115,10 +141,11 @@ def _rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
         if not some:
             return
         yield from some
+        del some  # before the next are fetched
 
 
 @contextmanager
-def _of_file(path: Path, sql: str, seconds: float, clock: Clock) -> Iterator[Found]:
+def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[Found]:
     if not path.exists():
         raise StoreError(f"There is no database {path}: run a campaign first, or name one with --db.")
     try:
@@ -126,7 +153,6 @@ def _of_file(path: Path, sql: str, seconds: float, clock: Clock) -> Iterator[Fou
         raw = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=rw", uri=True, isolation_level=None)
     except sqlite3.Error as error:
         raise StoreError(f"{path} cannot be opened ({error}): name a database with --db.") from error
-    timer = _Timer(seconds, clock)
     with closing(raw):
         try:
             bound_memory(raw)
@@ -192,13 +218,12 @@ def _there_are(message: str, names: list[str]) -> str:
 
 
 @contextmanager
-def _of_server(where: Server, sql: str, seconds: float, clock: Clock) -> Iterator[Found]:
+def _of_server(where: Server, sql: str, timer: _Timer, role: _Role) -> Iterator[Found]:
     made = on_server(where, "-c default_transaction_read_only=on -c timezone=UTC")
-    timer = _Timer(seconds, clock)
     try:
         with made.connect() as connection:
             try:
-                yield from _answered(connection.connection.driver_connection, sql, timer, where)
+                yield from _answered(connection.connection.driver_connection, sql, timer, where, role)
             finally:
                 connection.invalidate()  # closed as it is: a rollback would be a statement with a time limit too
     except DBAPIError as error:
@@ -207,7 +232,7 @@ def _of_server(where: Server, sql: str, seconds: float, clock: Clock) -> Iterato
         made.dispose()
 
 
-def _answered(raw: Any, sql: str, timer: _Timer, where: Server) -> Iterator[Found]:
+def _answered(raw: Any, sql: str, timer: _Timer, where: Server, role: _Role) -> Iterator[Found]:
     import psycopg  # noqa: PLC0415  (an extra)
 
     first = match[1].lower() if (match := QUERY.match(sql)) else ""
@@ -222,6 +247,8 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: Server) -> Iterator[Foun
         return list(cursor.fetchmany(SOME))
 
     try:
+        limited()
+        role.check(raw)
         with raw.cursor(name="asked") if first in STREAMED else raw.cursor() as cursor:
             limited()
             with timer.working():
