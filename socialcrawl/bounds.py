@@ -10,6 +10,7 @@ import threading
 MAX_ANSWER = 10_000_000  # bytes of one answer, after decompression
 MAX_TOGETHER = 64_000_000  # bytes of all answers that are read at the same time
 MAX_HEADERS = 500  # headers of one answer
+MAX_CHUNKS = 100_000  # pieces in which the body of one answer comes: each costs time, however small it is
 MAX_PREFACE = 1_000_000  # bytes before the body: status line, headers, interim answers (100 Continue)
 LARGE = 1_000_000  # bytes from which on answers are parsed one at a time
 DEADLINE = 4.0  # times the timeout: seconds for a whole request, unless `[source] deadline` says otherwise

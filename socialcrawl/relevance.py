@@ -36,6 +36,7 @@ Hits = Callable[[str, str | None, str | None], int]
 KINDS = ("mention", "reply", "repost", "quote")
 WAYS = ("replies", "reposts", "quotes")
 # No words, several languages, a made one; and what X says of posts that are only names, tags, links or too short.
+SHORT = 100_000  # characters; a longer text is counted in little memory
 _UNTOLD = re.compile(r"und|zxx|mis|mul|art|q[a-t][a-z]")
 _FORMER = {"id": "in", "he": "iw"}  # languages that X calls by the code of before 1989
 
@@ -150,7 +151,7 @@ class Topic:
         """The number of occurrences of the topic in `text`: one compiled pass; an empty match is none."""
         if self.judge is not None:
             return self.judge(text)
-        if not self.patterns:
+        if not self.patterns and len(text) <= SHORT:  # faster, but makes a list of all that it finds
             return len(self._compiled.findall(fold(text)))
         return sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
 

@@ -31,7 +31,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from socialcrawl.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_HEADERS, Share
+from socialcrawl.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_CHUNKS, MAX_HEADERS, Share
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Grant, Received, Reply
 from socialcrawl.secret import redacted
@@ -276,24 +276,26 @@ def _read(response: httpcore.Response, exchange: Exchange, max_bytes: int, *, cu
         TooMuchError: there were more, and the answer may not be cut; or its coding is none that was asked for.
     """
     codings = [text.lower() for name, text in response.headers if name.lower() == b"content-encoding"]
-    exchange.allow(4 * max_bytes)
-    parts: list[bytes] = []
-    size, unpack = 0, None
-    for raw in response.iter_stream():
+    exchange.allow(max_bytes + max_bytes // 4)
+    body, unpack = bytearray(), None
+    for number, raw in enumerate(response.iter_stream()):
+        if number > MAX_CHUNKS:
+            raise TooMuchError(f"the answer came in more than {MAX_CHUNKS:,} pieces")
         unpack = unpack or _find_unpacker(codings)
-        for part in unpack(raw, max_bytes + 1 - size):
+        for part in unpack(raw, max_bytes + 1 - len(body)):
             exchange.hold(len(part))
-            parts.append(part)
-            size += len(part)
-        if size > max_bytes:
+            body += part
+        if len(body) > max_bytes:
             break
         if exchange.is_over():
             raise httpcore.ReadTimeout("deadline")
-    if size > max_bytes and not cut:
+    is_cut = len(body) > max_bytes
+    if is_cut and not cut:
         raise TooMuchError(f"the answer is longer than {max_bytes / 1e6:g} MB")
-    if size > LARGE and _answering.share is not None:
+    if len(body) > LARGE and _answering.share is not None:
         _answering.parses = _parsing.acquire()
-    return b"".join(parts)[:max_bytes], size > max_bytes
+    del body[max_bytes:]
+    return bytes(body), is_cut
 
 
 def _find_unpacker(codings: list[bytes]) -> Callable[[bytes, int], Iterable[bytes]]:
