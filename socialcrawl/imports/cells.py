@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from socialcrawl.bounds import MAX_COLUMNS, MAX_ROW
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.columns import NEEDED
+from socialcrawl.imports.lines import Record, lines, reason_of
 from socialcrawl.imports.trouble import Trouble
 
 BETWEEN = (",", ";", "\t")  # what stands between cells; the first that fits
@@ -23,65 +25,69 @@ class Rows:
         trouble: what bad rows are added to.
 
     Raises:
-        PostsFileError: the header is not UTF-8.
+        PostsFileError: the header cannot be read.
     """
 
     def __init__(self, path: Path, file: IO[bytes], first: bytes, trouble: Trouble) -> None:
         self.path, self.trouble = path, trouble
-        self._text = _Text(file)
+        self._damaged = False
+        self._text = Record(self._decoded(lines(path, file, MAX_ROW)))
         self._reader = csv.DictReader(self._text, strict=True, delimiter=_between(first))
-        self.columns = _plain(list(self._reader.fieldnames or ()))
-        self._reader.fieldnames = self.columns
-        if self._text.damaged:
+        try:
+            names = list(self._reader.fieldnames or ())
+        except csv.Error as error:
+            raise PostsFileError(f"{path}, line 1: {reason_of(error)}. Name the columns in the first line.") from error
+        if self._damaged:
             raise PostsFileError(f"{path}, line 1: {NOT_UTF8}.")
+        if len(names) > MAX_COLUMNS:
+            raise PostsFileError(
+                f"{path}, line 1: it names {len(names):,} columns, more than {MAX_COLUMNS:,}. Remove those that no "
+                "import uses."
+            )
+        self.columns = self._reader.fieldnames = _plain(names)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(where it is, the row by column), in order."""
         while True:
-            self._text.damaged = False
+            self._text.size, self._damaged = 0, False
             try:
                 row = next(self._reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                self._bad(str(error))
+                self._bad(reason_of(error))
                 continue
-            if self._text.damaged:
+            if self._damaged:
                 self._bad(NOT_UTF8)
             elif None in row or None in row.values():
                 self._bad("it has more or fewer cells than the header")
             else:
-                yield self._where, row
+                yield f"{self.path}, line {self._text.number}", row
 
     @property
-    def _where(self) -> str:
-        return f"{self.path}, line {self._reader.line_num}"
+    def size(self) -> int:
+        """Bytes of the last row."""
+        return self._text.size
+
+    def _decoded(self, source: Iterator[tuple[int, bytes | None]]) -> Iterator[tuple[int, str | None]]:
+        """The lines as text; `_damaged` says that one of a row was not UTF-8."""
+        for number, line in source:
+            if line is None:
+                yield number, None
+                continue
+            try:
+                text = line.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                text, self._damaged = line.decode("utf-8-sig", "replace"), True
+            yield number, text.replace("\0", "\ufffd") if "\0" in text else text
 
     def _bad(self, why: str) -> None:
-        self.trouble.add(self._where, why)
-
-
-class _Text:
-    """The lines of a file as text; `damaged` says that one since it was last set to False was not UTF-8."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self.damaged = iter(file), False
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._file)
-        try:
-            text = line.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text, self.damaged = line.decode("utf-8-sig", "replace"), True
-        return text.replace("\0", "\ufffd")
+        self.trouble.add(f"{self.path}, line {self._text.number}", why)
 
 
 def _between(first: bytes) -> str:
     """What stands between the cells of a file, by its header."""
-    line = first.split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+    line = first.splitlines()[0].decode("utf-8-sig", "replace")
 
     def fits(mark: str) -> int:
         cells = {name.strip().lower() for cells in csv.reader([line], delimiter=mark) for name in cells}

@@ -30,6 +30,8 @@ LISTS = ("hashtags", "urls")
 COUNTS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views")
 IDS = ("id", "author_id", "conversation_id", "repost_of", "quote_of", "reply_to")
 ROUNDED = re.compile(r"\d+([.,]\d+)?[eE]\+?\d+|\d+[.,]0*")  # what a spreadsheet makes of a long number
+TIMES = ("metrics_at", "fetched_at")  # when the counts were read, and when the post was
+KNOWN = (*NEEDED, *TEXTS, *LISTS, *COUNTS, *TIMES, "id", "author_id", "mentions", "original")
 LATEST = 3_471_292_800.0  # 2080-01-01: what is later is milliseconds by mistake
 AT_NAME = re.compile(r"(?<!\w)@(\w+)")
 BETWEEN_NAMES = re.compile(r"[\s,;]+")
@@ -131,7 +133,7 @@ def _names(given: Any) -> list[str]:
 
 def _seen(row: Row) -> tuple[str, str] | None:
     """When the counts were read and when the post was fetched, where the row tells it."""
-    told = [iso(_instant(row, name)) for name in ("metrics_at", "fetched_at") if not _is_nothing(row.get(name))]
+    told = [iso(_instant(row, name)) for name in TIMES if not _is_nothing(row.get(name))]
     return (told[0], told[-1]) if told else None
 
 

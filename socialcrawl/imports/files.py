@@ -4,24 +4,24 @@ What a file is, is read off its first bytes, never off its name: Parquet, JSON l
 compressed with gzip. Each line of a JSON lines file says by itself which form it has.
 """
 
-import gzip
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
+from socialcrawl.bounds import MAX_BATCH, MAX_CELL, MAX_LINE, MAX_VALUES, is_crowded
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.cells import Rows
-from socialcrawl.imports.columns import NEEDED, page_of
+from socialcrawl.imports.columns import KNOWN, NEEDED, page_of
+from socialcrawl.imports.lines import MARK, UNREADABLE, first_bytes, lines, opened, too_long
+from socialcrawl.imports.parquet import PARQUET, sheet
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.imports.tweets import JUNK, Tweets, line_of
 from socialcrawl.relevance import Hits
 from socialcrawl.store.imports.found import Found
 
 CHUNK = 1000  # posts stored together
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 NUL = b"\\u0000"  # how JSON writes the one character that databases refuse
 
 
@@ -44,40 +44,35 @@ def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> It
             yield from _parquet(path, count, trouble)
             return
         with opened(path, begin) as file:
-            first = file.peek(65536).removeprefix(b"\xef\xbb\xbf").lstrip()  # type: ignore[attr-defined]
+            first = first_bytes(file)
             if first.startswith(b"{"):
                 yield from _lines(path, file, count, trouble, keep=keep)
             else:
                 yield from _csv(path, file, first, count, trouble)
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise PostsFileError(f"{path} cannot be read ({reason}): name a file of posts.") from error
 
 
-@contextmanager
-def opened(path: Path, begin: bytes) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked where they are compressed with gzip; `begin` are its first ones."""
-    with path.open("rb") as raw:
-        if not begin.startswith(GZIP):
-            yield raw
-            return
-        with gzip.open(raw) as file:
-            yield file  # type: ignore[misc]
-
-
 def _lines(path: Path, file: IO[bytes], count: Hits, trouble: Trouble, *, keep: bool) -> Iterator[Found]:
     """JSON lines: X's in any of their forms, or rows with columns; both may stand in one file."""
-    tweets, rows = Tweets(count, trouble, keep), list[tuple[str, Any]]()
-    for number, raw in enumerate(file, 1):
-        where, text = f"{path}, line {number}", raw.removeprefix(b"\xef\xbb\xbf").strip()
+    tweets, rows, held = Tweets(count, trouble, keep), list[tuple[str, Any]](), 0
+    for number, raw in lines(path, file, MAX_LINE):
+        where, text = f"{path}, line {number}", b"" if raw is None else raw.removeprefix(MARK).strip()
+        held = held + len(text) if tweets.lines or rows else len(text)
+        if held > MAX_BATCH:  # before the line is parsed
+            yield from tweets.flush()
+            yield from _rows(rows, count, trouble)
+            held = len(text)
+        if raw is None:
+            trouble.add(where, too_long(MAX_LINE))
         if not text:
             continue
         try:
-            given = orjson.loads(text)
-            given = _without_nul(given) if NUL in text else given
+            given = _parsed(text)
             line = line_of(given)
-        except JUNK as error:
-            trouble.add(where, "it is damaged JSON" if isinstance(error, orjson.JSONDecodeError) else _what(error))
+        except (*JUNK, RecursionError) as error:
+            trouble.add(where, _what(error))
             continue
         if line is not None:
             yield from _rows(rows, count, trouble)
@@ -91,6 +86,33 @@ def _lines(path: Path, file: IO[bytes], count: Hits, trouble: Trouble, *, keep: 
             trouble.add(where, "it is no post: neither X's JSON nor author, created_at, text")
     yield from tweets.flush()
     yield from _rows(rows, count, trouble)
+
+
+def _parsed(text: bytes) -> Any:
+    """The JSON of a line, without the character that databases refuse.
+
+    Raises:
+        ValueError: it is damaged, or holds too many values or too long a text.
+    """
+    if is_crowded(text):
+        raise CrowdedError(f"it holds more than {MAX_VALUES:,} values")
+    given = orjson.loads(text)
+    if len(text) > MAX_CELL and _longest(given) > MAX_CELL:
+        raise CrowdedError(f"it holds a text of more than {MAX_CELL:,} characters")
+    return _without_nul(given) if NUL in text else given
+
+
+class CrowdedError(ValueError):
+    """A line that holds too much; `str(error)` says what."""
+
+
+def _longest(given: Any) -> int:
+    """The length of the longest text in a value."""
+    if isinstance(given, str):
+        return len(given)
+    if isinstance(given, dict):
+        return max((max(len(key), _longest(value)) for key, value in given.items()), default=0)
+    return max(map(_longest, given), default=0) if isinstance(given, list) else 0
 
 
 def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: Trouble) -> Iterator[Found]:
@@ -108,27 +130,28 @@ def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: Troubl
     cells = Rows(path, file, first, trouble)
     _complete(path, cells.columns)
     rows: list[tuple[str, Any]] = []
+    held = 0
     for row in cells:
         rows.append(row)
-        if len(rows) >= CHUNK:
+        held += cells.size
+        if len(rows) >= CHUNK or held >= MAX_BATCH:
             yield from _rows(rows, count, trouble)
+            held = 0
     yield from _rows(rows, count, trouble)
 
 
 def _parquet(path: Path, count: Hits, trouble: Trouble) -> Iterator[Found]:
-    import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of Parquet pay it
-    from pyarrow import parquet  # noqa: PLC0415
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            _complete(path, file.schema_arrow.names)
-            number = 0
-            for some in file.iter_batches(CHUNK):
-                rows = [(f"{path}, row {number + i}", row) for i, row in enumerate(some.to_pylist(), 1)]
-                number += len(rows)
-                yield page_of([(w, _without_nul(row)) for w, row in rows], count, trouble)
-    except pa.ArrowException as error:
-        raise PostsFileError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file.") from error
+    with sheet(path, trouble, KNOWN) as found:
+        _complete(path, found.names)
+        rows, held = list[tuple[str, Any]](), 0
+        for numbers, columns in found.rows(CHUNK):
+            if held + found.size > MAX_BATCH or len(rows) + len(numbers) > CHUNK:
+                yield from _rows(rows, count, trouble)
+                held = 0
+            cells = (dict(zip(found.chosen, row, strict=True)) for row in zip(*columns, strict=True))
+            rows += [(f"{path}, row {n}", _without_nul(row)) for n, row in zip(numbers, cells, strict=True)]
+            held += found.size
+        yield from _rows(rows, count, trouble)
 
 
 def _complete(path: Path, columns: list[str]) -> None:
@@ -152,4 +175,10 @@ def _without_nul(given: Any) -> Any:
 
 
 def _what(error: Exception) -> str:
+    if isinstance(error, CrowdedError):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return "its values are nested too deeply"
+    if isinstance(error, orjson.JSONDecodeError):
+        return "it is damaged JSON"
     return f"{error} is missing" if isinstance(error, KeyError) else f"it is damaged: {error}"

@@ -13,9 +13,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
+from socialcrawl.bounds import MAX_BATCH, MAX_ROW
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.cells import NOT_UTF8
-from socialcrawl.imports.files import PARQUET, opened
+from socialcrawl.imports.lines import UNREADABLE, Record, first_bytes, lines, opened, reason_of, too_long
+from socialcrawl.imports.parquet import PARQUET, sheet
 from socialcrawl.imports.trouble import Trouble
 
 CHUNK = 50_000  # rows that are read together
@@ -63,11 +65,11 @@ def grid(
         with path.open("rb") as file:
             begin = file.read(len(PARQUET))
         if begin == PARQUET:
-            with _parquet(path) as found:
-                yield found
+            with sheet(path, trouble) as found:
+                yield Grid(path, [name.lower() for name in found.names], found.rows(CHUNK, _texts))
             return
         with opened(path, begin) as file:
-            first = file.peek(65_536).removeprefix(b"\xef\xbb\xbf").lstrip()  # type: ignore[attr-defined]
+            first = first_bytes(file)
             if first.startswith(b"{"):
                 yield None
                 return
@@ -77,7 +79,7 @@ def grid(
                     "account or a link a line."
                 )
             yield _text(path, file, words, trouble, legal)
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise PostsFileError(f"{path} cannot be read ({reason}): check its name, and that it is whole.") from error
 
@@ -95,7 +97,7 @@ class _Lines:
         self, path: Path, file: IO[bytes], trouble: Trouble, words: Collection[str], legal: Callable[[str], bool]
     ) -> None:
         self.path, self.trouble = path, trouble
-        self._number = 0
+        self._held = 0  # characters since a chunk began
         self._texts = self._decoded(file)
         head = list(islice(self._texts, 2))
         self._mark = _between([text for _, text in head], words, legal)
@@ -112,52 +114,65 @@ class _Lines:
 
     def chunks(self, width: int | None) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
         """The rows of one width, that of the first where none is told; others are noted."""
-        while some := list(islice(self._rows, CHUNK)):
+        while some := self._some():
             width = len(some[0][1]) if width is None else width
             kept = [one for one in some if len(one[1]) == width or self._unfit(*one, width)]
             if kept:
                 numbers, rows = zip(*kept, strict=True)
                 yield numbers, [list(column) for column in zip(*rows, strict=True)]
 
+    def _some(self) -> list[tuple[int, list[Cell]]]:
+        """The next rows: `CHUNK`, or fewer if they are long."""
+        some, self._held = [], 0
+        for one in islice(self._rows, CHUNK):
+            some.append(one)
+            if self._held > MAX_BATCH:
+                break
+        return some
+
     def _unfit(self, number: int, row: list[Cell], width: int) -> bool:
         """Note a row of another width; False, as it is left out."""
-        self.trouble.add(f"{self.path}, line {number}", f"it has {len(row)} cells, others have {width}")
+        self._bad(number, f"it has {len(row):,} cells, others have {width:,}")
         return False
 
     def _decoded(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
         """The lines that say something, with their numbers."""
-        for number, raw in enumerate(file, 1):
+        for number, raw in lines(self.path, file, MAX_ROW):
+            if raw is None:
+                self._bad(number, too_long(MAX_ROW))
+                continue
             try:
                 text = raw.decode() if number > 1 else raw.decode("utf-8-sig")
                 text = text.replace("\0", "\ufffd") if "\0" in text else text
             except UnicodeDecodeError:
-                self.trouble.add(f"{self.path}, line {number}", NOT_UTF8)
+                self._bad(number, NOT_UTF8)
                 continue
             if (bare := text.strip()) and not bare.startswith(REMARKS):
+                self._held += len(text)
                 yield number, text
 
     def _split(self, head: list[tuple[int, str]]) -> Iterator[tuple[int, list[Cell]]]:
-        lines = chain(head, self._texts)
+        texts = chain(head, self._texts)
         if self._mark is None or self._mark == " ":
-            for number, text in lines:
+            for number, text in texts:
                 bare = text.strip()
                 yield number, [bare.strip('"')] if self._mark is None else [*bare.split()]
             return
-        reader = csv.reader(self._noting(lines), strict=True, delimiter=self._mark)
+        record = Record(texts)
+        reader = csv.reader(record, strict=True, delimiter=self._mark)
         while True:
+            record.size = 0
             try:
                 row = next(reader, None)
             except csv.Error as error:
-                self.trouble.add(f"{self.path}, line {self._number}", str(error))
+                self._bad(record.number, reason_of(error))
                 continue
             if row is None:
                 return
-            yield self._number, [cell.strip() or None for cell in row]
+            yield record.number, [cell.strip() or None for cell in row]
 
-    def _noting(self, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
-        for number, text in lines:
-            self._number = number
-            yield text
+    def _bad(self, number: int, why: str) -> None:
+        self.trouble.add(f"{self.path}, line {number}", why)
 
 
 def _between(lines: Sequence[str], words: Collection[str], legal: Callable[[str], bool]) -> str | None:
@@ -189,24 +204,6 @@ def _names(first: Sequence[Cell], second: Sequence[Cell], words: Collection[str]
         return True
     numbers = bool(second) and all((cell or "").isdigit() for cell in second[:2])
     return numbers and not any((cell or "").isdigit() for cell in first[:2])
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[Grid]:
-    import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of Parquet pay it
-    from pyarrow import parquet  # noqa: PLC0415
-
-    def chunks(file: parquet.ParquetFile) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
-        done = 1
-        for some in file.iter_batches(CHUNK):
-            yield range(done, done + len(some)), [_texts(column) for column in some.columns]
-            done += len(some)
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            yield Grid(path, [name.lower() for name in file.schema_arrow.names], chunks(file))
-    except pa.ArrowException as error:
-        raise PostsFileError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file.") from error
 
 
 def _texts(column: Any) -> list[Cell]:

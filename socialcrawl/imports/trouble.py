@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 SHOWN = 5  # bad lines that a message names
+LONGEST = 300  # characters of a reason: it may quote what stands in a file
 
 
 @dataclass
@@ -16,7 +17,7 @@ class Trouble:
         """Note a bad line: where it is and what is wrong with it."""
         self.count += 1
         if len(self.first) < SHOWN:
-            self.first.append(f"{place}: {why}")
+            self.first.append(f"{place}: {why[:LONGEST]}")
 
     def __str__(self) -> str:
         more = self.count - len(self.first)

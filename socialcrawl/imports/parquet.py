@@ -1,0 +1,191 @@
+"""Tables in Parquet files, read piece by piece: what a file unpacks to is bounded before it is unpacked.
+
+A file of a thousand bytes can hold a page of gigabytes, or name one long text a million times. So the sizes of pages
+and of the texts that may be repeated are looked up first (`imports.layout`), so few rows are read at once that they
+fit, and these are handed on in parts of bounded bytes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.bounds import MAX_BATCH, MAX_CELL, MAX_COLUMNS
+from socialcrawl.imports.layout import check_footer, refused, rows_at_once
+from socialcrawl.imports.lines import allowed, grown, too_long
+from socialcrawl.imports.pages import PageError
+from socialcrawl.imports.trouble import Trouble
+
+PARQUET = b"PAR1"
+BUFFER = 1_000_000  # bytes of a column that are read from the disk at once
+Cells = Callable[[Any], list[Any]]
+
+
+class Sheet:
+    """A table in a Parquet file.
+
+    Attributes:
+        names: of its columns.
+        chosen: names of those that are read.
+        size: bytes of the rows that were read last.
+    """
+
+    def __init__(
+        self, path: Path, trouble: Trouble, file: Any, *, names: list[str], chosen: list[str], most: int
+    ) -> None:
+        self.names, self.chosen = names, chosen
+        self._path, self._trouble, self._file, self._most = path, trouble, file, most
+        self._left, self.size = allowed(path), 0
+
+    def rows(self, most: int, cells: Cells | None = None) -> Iterator[tuple[Sequence[int], list[list[Any]]]]:
+        """Iterate over (numbers of rows from 1, their cells column by column), at most `most` rows at a time.
+
+        Rows that are too long or cannot be read are noted and left out.
+
+        Args:
+            most: rows.
+            cells: the values of an array of pyarrow; None for what pyarrow makes of them.
+        """
+        done = 0
+        for group in range(self._file.num_row_groups):  # rows of several might have too many lists together
+            size = min(most, self._most)
+            for batch in self._file.iter_batches(size, [group], columns=self.chosen, use_threads=False):
+                for part in _parts(batch):
+                    if isinstance(part, int):
+                        self._bad(done + part + 1, too_long(MAX_CELL))
+                        continue
+                    numbers = range(done + part.start + 1, done + part.stop + 1)
+                    yield self._read(batch.slice(part.start, len(part)), numbers, cells or _listed)
+                done += batch.num_rows
+
+    def _read(self, batch: Any, numbers: range, cells: Cells) -> tuple[Sequence[int], list[list[Any]]]:
+        columns = [_plain(column) for column in batch.columns]
+        self.size = sum(column.nbytes for column in columns)
+        self._left -= self.size
+        if self._left < 0:
+            raise grown(self._path, f"{self._path}, row {numbers[0]}")
+        try:
+            return numbers, [cells(column) for column in columns]
+        except (ValueError, OverflowError, ArithmeticError):
+            return self._apart(columns, numbers, cells)
+
+    def _apart(self, columns: list[Any], numbers: range, cells: Cells) -> tuple[Sequence[int], list[list[Any]]]:
+        """The rows that can be read, where one of them cannot."""
+        good, rows = [], []
+        for i, number in enumerate(numbers):
+            try:
+                rows.append([cells(column.slice(i, 1))[0] for column in columns])
+                good.append(number)
+            except (ValueError, OverflowError, ArithmeticError) as error:
+                self._bad(number, f"it cannot be read: {error}")
+        return good, [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
+
+    def _bad(self, number: int, why: str) -> None:
+        self._trouble.add(f"{self._path}, row {number}", why)
+
+
+@contextmanager
+def sheet(path: Path, trouble: Trouble, wanted: Sequence[str] | None = None) -> Iterator[Sheet]:
+    """Open a Parquet file.
+
+    Args:
+        path: the file.
+        trouble: what rows that cannot be read are added to.
+        wanted: names of the columns that are read where the file has them; None for all.
+
+    Raises:
+        PostsFileError: it is damaged, or would unpack to more than can be held.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of Parquet pay it
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        check_footer(path)
+        about = parquet.read_metadata(path)
+        with parquet.ParquetFile(path, metadata=about) as file:
+            plain = file.schema_arrow
+        if len(plain) > MAX_COLUMNS or about.num_columns > MAX_COLUMNS:
+            raise refused(path, f"it has {about.num_columns:,} columns, more than {MAX_COLUMNS:,}", "Remove some")
+        chosen = [name for name in plain.names if wanted is None or name in wanted]
+        if len({*chosen}) < len(chosen):
+            raise refused(path, "two of its columns have the same name", "Rename one")
+        most = rows_at_once(path, about, chosen)
+        with parquet.ParquetFile(path, metadata=about, pre_buffer=False, buffer_size=BUFFER) as file:
+            yield Sheet(path, trouble, file, names=list(plain.names), chosen=chosen, most=most)
+    except PageError as error:
+        raise refused(path, str(error), "Check the file") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise refused(path, str(error).splitlines()[0], "Check the file") from error
+
+
+def _listed(column: Any) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+def _parts(batch: Any) -> Iterator[range | int]:
+    """The rows of a batch in parts of bounded bytes; rows that are longer than a cell may be stand alone, by place."""
+    if sum(column.nbytes for column in batch.columns) <= MAX_BATCH and not _is_coded(batch):
+        yield range(batch.num_rows)
+        return
+    sizes = np.sum([_sizes(column) for column in batch.columns], axis=0)
+    start, held = 0, 0
+    for place, size in enumerate(sizes.tolist()):
+        if size > MAX_CELL or held + size > MAX_BATCH:
+            if place > start:
+                yield range(start, place)
+            start, held = place, 0
+        if size > MAX_CELL:
+            yield place
+            start = place + 1
+        else:
+            held += size
+    if batch.num_rows > start:
+        yield range(start, batch.num_rows)
+
+
+def _is_coded(batch: Any) -> bool:
+    """Whether a column has its values in a dictionary: the file says that it is to be read so."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    return any(pa.types.is_dictionary(column.type) for column in batch.columns)
+
+
+def _sizes(column: Any) -> NDArray[np.int64]:
+    """Bytes of each row of a column as texts and numbers, int64[n]."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import compute  # noqa: PLC0415
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _sizes(column.dictionary)[_whole(column.indices)] if len(column.dictionary) else _whole(column.indices)
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return _sizes(column.cast(pa.large_binary()))
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    if any(test(kind) for test in tests):
+        return _whole(compute.binary_length(column))
+    if pa.types.is_struct(kind):
+        parts = [np.zeros(len(column), np.int64), *map(_sizes, column.flatten())]
+        return np.asarray(np.sum(parts, axis=0), np.int64)
+    if pa.types.is_map(kind):
+        return _sizes(column.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))))
+    if pa.types.is_nested(kind):
+        lengths = _whole(compute.list_value_length(column))
+        ends, sums = np.cumsum(lengths), np.concatenate(([0], np.cumsum(_sizes(column.flatten()) + 8)))
+        return np.asarray(sums[ends] - sums[ends - lengths], np.int64)
+    return np.full(len(column), 8, np.int64)
+
+
+def _whole(lengths: Any) -> NDArray[np.int64]:
+    """Whole numbers as an array, 0 where there is nothing."""
+    return np.asarray(lengths.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _plain(column: Any) -> Any:
+    """A column with its values as such, no longer in a dictionary."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
