@@ -15,6 +15,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+ANN = "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"
 ROOM = 200_000_000  # bytes that one answer may take, at most
 GOOD = {
     "x": ("application/json", b'{"data": [], "meta": {"result_count": 0}}'),
@@ -99,7 +100,7 @@ def posts(text, **more):
             post = {"id": "1", "author_id": "1", "text": text, "created_at": "2026-01-01T00:00:00.000Z", **told}
             return json.dumps({"data": [post], "meta": {}}).encode()
         if platform == "bluesky":
-            author = {"did": "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "handle": "a.test"}
+            author = {"did": ANN, "handle": "a.test"}
             record = {"$type": "app.bsky.feed.post", "text": text, "createdAt": "2026-01-01T00:00:00.000Z", **more}
             uri = f"at://{author['did']}/app.bsky.feed.post/3kaaaaaaaaaaa"
             return json.dumps({"feed": [{"post": {"uri": uri, "author": author, "record": record}}]}).encode()
@@ -243,7 +244,7 @@ def asking(platform, url, deadline):
         from socialcrawl.sources.bluesky.source import FEED
         from socialcrawl.sources.bluesky.wire import BlueskyWire
 
-        params = {"id": "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "filter": "posts_with_replies", "limit": "100"}
+        params = {"id": ANN, "filter": "posts_with_replies", "limit": "100"}
         return BlueskyWire(url, hits, now, **waits), Request((0, 1), FEED, params, 100)
     if platform == "mastodon":
         from socialcrawl.sources.mastodon.source import STATUSES

@@ -86,7 +86,7 @@ class SourceSection(Section):
     keep_answers: bool = Field(default=False, description="keep every answer as it came, for web archives (WARC)")
     timeout: Annotated[float, Field(gt=0, le=3600)] = Field(default=30.0, description="seconds to wait for an answer")
     deadline: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
-        default=None, description="seconds for a whole answer, however slowly it arrives; 4 times timeout unless it is set"
+        default=None, description="seconds for a whole answer, however slowly it arrives (4 times timeout)"
     )
 
     @model_validator(mode="after")

@@ -175,7 +175,7 @@ class HttpClient:
         if exchange.sent:
             return Reply("lost", self.now(), cost=dearest, why=_explain_loss(error, exchange))
         name = type(error.__cause__ or error.__context__ or error).__name__
-        why = f"the connection failed ({name}): is the network up, and the address (base_url) right?"
+        why = f"the connection failed ({name}): is the network up, and base_url right?"
         return Reply("broken", self.now(), why=why)
 
     def _request(
