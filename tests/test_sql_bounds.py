@@ -76,6 +76,35 @@ def test_many_large_rows_are_fetched_a_few_at_a_time(database):
     assert megabytes < 500
 
 
+@pytest.mark.parametrize(
+    ("query", "rows", "said"),
+    [
+        ("select zeroblob(20000) as b from post a, post b", 400, "a table has at most 16 million characters"),
+        (
+            "select iif(a.id = '0', hex(zeroblob(5e4)), 'x') as c, b.id from post a, post b",
+            160,
+            "at most 16 million",
+        ),
+        ("select hex(zeroblob(3e7)) as c", 2, "cells cut to 100,000 characters: 1."),
+        ("select substr('abc', 1, 2) as c from post", 101, ""),
+    ],
+    ids=["many wide rows", "one wide row that widens all", "one huge cell", "rows that fit"],
+)
+def test_a_table_holds_what_fits_and_says_what_does_not(database, query, rows, said):
+    child = socialcrawl("sql", "--db", database, query)
+    assert child.returncode == 0
+    assert said in child.stderr
+    assert bool(child.stderr) == bool(said)
+    assert abs(len(child.stdout.splitlines()) - rows) <= 2
+    assert len(child.stdout) <= 16_100_000
+
+
+def test_a_table_of_many_wide_rows_takes_a_bounded_memory(database):
+    code, said, megabytes = peak("sql", "--db", database, "select zeroblob(20000) as b from post a, post b")
+    assert (code, "--format csv or json shows all" in said) == (0, True)
+    assert megabytes < 600
+
+
 def test_after_a_query_that_was_too_large_others_are_answered(database):
     for size in ("4e8", "5e8"):
         with pytest.raises(StoreError, match="larger than 64 MB"):

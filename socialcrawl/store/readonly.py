@@ -22,6 +22,7 @@ from socialcrawl.store.trouble import told
 from socialcrawl.store.views import VIEWS
 
 SOME = 1000  # rows that are fetched together
+SHORTEST = 100  # milliseconds that a PostgreSQL server gets for a statement
 STEPS = 10_000  # of SQLite's machine between two looks at the clock
 MB = 1 << 20
 LONGEST = 64 * MB  # bytes of one value or row of SQLite
@@ -240,7 +241,8 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: Server, role: _Role) -> 
         raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
 
     def limited() -> None:
-        raw.execute(f"set local statement_timeout = {max(1, int(1000 * timer.left))}")
+        # At least SHORTEST: what closes the cursor afterwards has the same limit.
+        raw.execute(f"set local statement_timeout = {max(SHORTEST, int(1000 * timer.left))}")
 
     def fetch() -> list[tuple[Any, ...]]:
         limited()
