@@ -18,6 +18,10 @@ def sql(
     limit: Annotated[
         int | None, typer.Option(min=0, help="The most rows to show; default: all, in a table 10,000.")
     ] = None,
+    safe_csv: Annotated[
+        bool,
+        typer.Option("--safe-csv", help="CSV for spreadsheets: an apostrophe before texts that look like formulas."),
+    ] = False,
     allow_superuser: Annotated[
         bool,
         typer.Option(
@@ -31,7 +35,7 @@ def sql(
     from socialcrawl.words import seconds  # noqa: PLC0415
 
     place, allowed = asking.database(database), seconds(timeout)
-    asking.answer(place, query, style, allowed, limit, allow_superuser=allow_superuser)
+    asking.answer(place, query, style, allowed, limit, allow_superuser=allow_superuser, safe_csv=safe_csv)
 
 
 def explore(

@@ -31,6 +31,10 @@ def export(
     only_active: Annotated[
         bool, typer.Option("--only-active", help="Of an old dataset: only whom the campaign has found alive.")
     ] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option("--safe-csv", help="CSV for spreadsheets: an apostrophe before texts that look like formulas."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an export that is in the folder.")] = False,
     database: Database = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
@@ -40,5 +44,5 @@ def export(
     from socialcrawl.store.exports.export import Wanted  # noqa: PLC0415
 
     key = key_of(key_env, key_file) if pseudonymise or key_file is not None else None
-    wanted = Wanted(campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active)
+    wanted = Wanted(campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv)
     hand_on(database, folder, wanted, as_json=as_json)

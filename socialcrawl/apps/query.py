@@ -1,6 +1,5 @@
 """`socialcrawl sql`: one query, read-only, as a table, CSV or JSON."""
 
-import csv
 import json
 import os
 import time
@@ -13,19 +12,24 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from socialcrawl.apps.console import Text, plain
+from socialcrawl.apps.answer_table import CELL, ROWS, SIZE, hold, show
 from socialcrawl.errors import SettingsError
 from socialcrawl.store.address import Where, where
+from socialcrawl.store.exports.csv_rows import CsvRows
 from socialcrawl.terminal import data_stream, write_error, write_json
 
 STYLES = ("table", "csv", "json")
-READABLE = 10_000  # rows of a table, which has to be known as a whole before its first line can be shown
 
 
 def answer(
-    place: Where, sql: str, style: str, seconds: float, most: int | None = None, *, allow_superuser: bool = False
+    place: Where,
+    sql: str,
+    style: str,
+    seconds: float,
+    most: int | None = None,
+    *,
+    allow_superuser: bool = False,
+    safe_csv: bool = False,
 ) -> None:
     """Ask a database and write what it answers to stdout.
 
@@ -34,28 +38,34 @@ def answer(
         sql: one SELECT.
         style: table | csv | json.
         seconds: how long the database may work on it.
-        most: the most rows to write; None: all, but READABLE in a table.
+        most: the most rows to write; None: all, but ROWS in a table.
         allow_superuser: whether a role of PostgreSQL may ask that can do harm outside of the tables.
+        safe_csv: whether texts in CSV that spreadsheets would take for formulas begin with `'`.
 
     Raises:
-        SettingsError: there is no such style.
+        SettingsError: there is no such style, or `safe_csv` is for another one.
         StoreError: the database or the query is not usable, or it took too long.
     """
     from socialcrawl.store.readonly import asked  # noqa: PLC0415
 
     if style not in STYLES:
         raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
-    shown = READABLE if most is None and style == "table" else most
+    if safe_csv and style != "csv":
+        raise SettingsError("--safe-csv is for CSV: add --format csv, or leave it out.")
+    shown = ROWS if most is None and style == "table" else most
     given = asked(place, sql, seconds, time.monotonic, allow_superuser=allow_superuser, warn=write_error)
     with given as (columns, rows):
-        write(columns, islice(rows, shown), style)
+        if style == "table" and _write_table(columns, islice(rows, shown)):
+            return
+        if style != "table":
+            write(columns, islice(rows, shown), style, safe_csv=safe_csv)
         if next(rows, None) is not None:
             more = "--limit shows more, --format csv or json all" if most is None else "there are more"
             write_error(f"the first {shown:,} rows: {more}")
 
 
-def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str) -> None:
-    """Write an answer to stdout; `style` is table | csv | json. All but a table is written while it is read."""
+def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str, *, safe_csv: bool = False) -> None:
+    """Write an answer to stdout while it is read; `style` is csv | json."""
     if style == "json":
         names = _distinct(columns)
         write_json("[", end="")
@@ -63,12 +73,22 @@ def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str) -
             told = json.dumps(dict(zip(names, map(_finite, row), strict=True)), ensure_ascii=False, default=_simple)
             write_json((", " if place else "") + told, end="")
         write_json("]")
-    elif style == "csv":
-        writer = csv.writer(data_stream(), lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(tuple(map(_field, row)) for row in rows)
     else:
-        _table(columns, list(rows))
+        lines = CsvRows(data_stream(), safe=safe_csv)
+        lines.write([columns])
+        lines.write([_field(value) for value in row] for row in rows)
+
+
+def _write_table(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> bool:
+    """Write a table to stdout, and to stderr what did not fit; return whether rows did not."""
+    held = hold(columns, rows, _field)
+    show(columns, held)
+    if held.cut:
+        write_error(f"cells cut to {CELL:,} characters: {held.cut:,}. --format csv or json shows them whole")
+    if held.full:
+        size = f"a table has at most {SIZE // 1_000_000} million characters"
+        write_error(f"the first {len(held.rows):,} rows: {size}. --format csv or json shows all")
+    return held.full
 
 
 def database(given: Path | str | None, *, changed: bool = False) -> Where:
@@ -120,14 +140,6 @@ def _field(value: Any) -> Any:
     """A value as CSV and tables show it."""
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
-    return json.dumps(value, ensure_ascii=False, default=_simple) if isinstance(value, dict | list) else value
-
-
-def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for index, name in enumerate(columns):
-        numbers = all(isinstance(row[index], int | float | Decimal | None) for row in rows)
-        table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("" if value is None else str(_field(value))) for value in row))
-    plain(unfolded=True).print(table)
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=_simple)
+    return value if isinstance(value, str | int | float | Decimal | None) else str(value)

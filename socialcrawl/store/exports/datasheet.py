@@ -41,6 +41,14 @@ ordinary words (see docs/exports.md). This is pseudonymous, not anonymous: who f
 for it knows its author. Equal people have equal pseudonyms in every export that was made with the same key."""
 
 
+SAFE_CSV = """\
+In the CSV files, texts that a spreadsheet would run as a formula (those that begin with =, +, -, @, tab or carriage
+return and are no number) have an apostrophe before them (`--safe-csv`). Other formats hold the exact texts."""
+EXACT_CSV = """\
+The CSV files hold the exact texts. A spreadsheet runs those as formulas that begin with =, +, - or @: to open the files
+in one, export again with `--safe-csv`."""
+
+
 def page(sheet: Mapping[str, Any]) -> str:
     """The datasheet as Markdown, from the values of datasheet.json."""
     return "\n".join(_lines(sheet)).rstrip() + "\n"
@@ -56,8 +64,10 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield f"- {posts['posts']:,} posts of {posts['authors']:,} authors, written {_span(posts['first'], posts['last'])}"
     yield f"- collected {_span(posts['fetched_first'], posts['fetched_last'])}"
     yield from _unasked(posts)
-    if sheet["pseudonymised"]:
-        yield from ("", "## Preprocessing", "", PSEUDONYMS)
+    done = [PSEUDONYMS] if sheet["pseudonymised"] else []
+    done += [SAFE_CSV if sheet["safe_csv"] else EXACT_CSV] if "safe_csv" in sheet else []
+    if done:
+        yield from ("", "## Preprocessing", "", "\n\n".join(done))
     for campaign in sheet["campaigns"]:
         yield from ("", f"## Campaign {campaign['name']}", "", *_campaign(campaign))
     yield from ("", "## Erased", "", *_tombstones(sheet["tombstones"]))

@@ -26,7 +26,7 @@ from socialcrawl.store.exports.hiding import Hiding
 from socialcrawl.store.exports.place import beside
 from socialcrawl.store.exports.pseudonyms import Pseudonyms
 from socialcrawl.store.exports.sheets import SHEETS, Sheet
-from socialcrawl.store.exports.written import IDS, WRITERS, Ids, pyarrow_version
+from socialcrawl.store.exports.written import IDS, WRITERS, Ids, Maker, SafeCsv, pyarrow_version
 from socialcrawl.store.trouble import told
 
 FORMATS = (*WRITERS, *network.FORMS, "ids", "warc")
@@ -46,6 +46,7 @@ class Wanted:
         key: the key of pseudonyms; None: people are named.
         force: whether an export that is there already is replaced.
         active: whether only those are exported that the campaign has found alive.
+        safe_csv: whether texts in CSV that spreadsheets would take for formulas begin with `'`.
     """
 
     campaign: str | None = None
@@ -54,6 +55,7 @@ class Wanted:
     key: bytes | None = None
     force: bool = False
     active: bool = False
+    safe_csv: bool = False
 
 
 def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> dict[str, Any]:
@@ -80,9 +82,10 @@ def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> 
             beside(folder, force=wanted.force) as to,
         ):
             hiding = None if pseudonyms is None else Hiding(choice, pseudonyms)
-            about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted.formats, hiding)}
+            about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted, hiding)}
             sheet = _sheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
-                "files": [{"name": name, **about[name]} for name in sorted(about)]
+                **({"safe_csv": wanted.safe_csv} if "csv" in wanted.formats else {}),
+                "files": [{"name": name, **about[name]} for name in sorted(about)],
             }
             (to / "datasheet.json").write_bytes(orjson.dumps(sheet, option=orjson.OPT_INDENT_2))
             (to / "datasheet.md").write_text(page(sheet), "utf-8")
@@ -105,21 +108,23 @@ def _check(wanted: Wanted) -> None:
     if wanted.active and (wanted.whole or "warc" in wanted.formats):
         other = "--all" if wanted.whole else "the format warc"
         raise SettingsError(f"--only-active is the dataset of one campaign, without the rest: leave it or {other} out.")
+    if wanted.safe_csv and "csv" not in wanted.formats:
+        raise SettingsError("--safe-csv is for CSV files: add --format csv, or leave it out.")
     if "parquet" in wanted.formats:
         pyarrow_version()
     if "warc" in wanted.formats:
         archive.check()
 
 
-def _write(
-    choice: Choice, to: Path, formats: tuple[str, ...], hiding: Hiding | None
-) -> Iterator[tuple[str, tuple[str, int]]]:
+def _write(choice: Choice, to: Path, wanted: Wanted, hiding: Hiding | None) -> Iterator[tuple[str, tuple[str, int]]]:
     """Write the files, as (name, (what it is, its rows))."""
+    formats, makers = wanted.formats, WRITERS | ({"csv": SafeCsv} if wanted.safe_csv else {})
     for sheet in SHEETS:
         names = [f"{sheet.name}.{name}" for name in WRITERS if name in formats]
         ids = IDS.get(sheet.name) if "ids" in formats else None
         if names or ids:
-            count, listed = _table(choice, sheet, [to / name for name in names], to / ids if ids else None, hiding)
+            files = {to / name: makers[name.rpartition(".")[2]] for name in names}
+            count, listed = _table(choice, sheet, files, to / ids if ids else None, hiding)
             yield from ((name, (sheet.about, count)) for name in names)
             if ids:
                 yield ids, (f"ids of {sheet.name}, one a line", listed)
@@ -132,11 +137,13 @@ def _write(
         yield ARCHIVE, ("the original answers", archive.write(choice, to / ARCHIVE))
 
 
-def _table(choice: Choice, sheet: Sheet, files: list[Path], ids: Path | None, hiding: Hiding | None) -> tuple[int, int]:
+def _table(
+    choice: Choice, sheet: Sheet, files: dict[Path, Maker], ids: Path | None, hiding: Hiding | None
+) -> tuple[int, int]:
     """Write one table into all its files at once, and its ids into theirs: how many rows, how many ids."""
     count = 0
     with ExitStack() as stack:
-        writers = [WRITERS[file.suffix[1:]](file, sheet.columns, stack) for file in files]
+        writers = [make(file, sheet.columns, stack) for file, make in files.items()]
         listing = Ids(ids, sheet.columns, stack) if ids else None
         rows = sheet.rows(choice)
         while some := list(islice(rows, SOME)):

@@ -1,6 +1,5 @@
 """Tables as files: Parquet, CSV, JSON lines. Equal rows make equal bytes."""
 
-import csv
 import io
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ import orjson
 
 from socialcrawl.errors import StoreError
 from socialcrawl.store.exports.cells import Column
+from socialcrawl.store.exports.csv_rows import CsvRows
 
 
 class Writer(Protocol):
@@ -63,14 +63,22 @@ class Parquet:
 class Csv:
     """A CSV file with a first line of names; lists are JSON, what is unknown is empty."""
 
+    safe = False
+
     def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
         file = stack.enter_context(path.open("w", encoding="utf-8", newline=""))
-        self._writer = csv.writer(file, lineterminator="\n")
-        self._writer.writerow([column.name for column in columns])
+        self._rows = CsvRows(file, safe=self.safe)
+        self._rows.write([[column.name for column in columns]])
 
     def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows."""
-        self._writer.writerows([[_cell(cell) for cell in row] for row in rows])
+        self._rows.write([_cell(cell) for cell in row] for row in rows)
+
+
+class SafeCsv(Csv):
+    """The same for spreadsheets: texts that look like formulas have an apostrophe before them."""
+
+    safe = True
 
 
 class Lines:
@@ -102,7 +110,9 @@ class Ids:
         self.count += len(ids)
 
 
-WRITERS: dict[str, Callable[[Path, tuple[Column, ...], ExitStack], Writer]] = {
+Maker = Callable[[Path, tuple[Column, ...], ExitStack], Writer]
+"""What makes a file of a table, from its path, its columns and the stack that closes it."""
+WRITERS: dict[str, Maker] = {
     "parquet": Parquet,
     "csv": Csv,
     "jsonl": Lines,
