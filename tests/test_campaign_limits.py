@@ -131,7 +131,7 @@ def no_network(monkeypatch):
     assert tried == []
 
 
-@pytest.mark.parametrize("host", ["https://api.x.com", None, "http://10.1.2.3:8000", "http://localhost.example.org"])
+@pytest.mark.parametrize("host", ["https://api.x.com", None, "https://10.1.2.3:8000", "https://localhost.example.org"])
 def test_a_server_that_bills_is_refused_without_a_budget(no_network, tmp_path, host):
     with pytest.raises(SettingsError) as error:
         build(campaign_of(host, tmp_path / "a.db"), View())

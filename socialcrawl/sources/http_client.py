@@ -332,7 +332,7 @@ def _explain_loss(error: Exception, exchange: Exchange) -> str:
     if isinstance(error, httpcore.TimeoutException):
         return "the server did not answer in time: is it up, is timeout too short?"
     name = type(error.__cause__ or error.__context__ or error).__name__
-    return f"the connection failed after the request was sent ({name}): is the network up?"
+    return f"the connection failed after the request was sent ({name}): is the network up, and base_url right?"
 
 
 @cache
