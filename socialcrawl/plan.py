@@ -6,6 +6,7 @@ from math import isinf
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from socialcrawl.documents import read_text
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
@@ -263,7 +264,7 @@ def usernames_in(file: Path) -> list[str]:
         SettingsError: the file cannot be read.
     """
     try:
-        lines = [line.strip().removeprefix("@") for line in file.read_text("utf-8-sig").splitlines()]
+        lines = [line.strip().removeprefix("@") for line in read_text(file, "utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"The file of seeds {file} cannot be read ({reason}): one username a line.") from error

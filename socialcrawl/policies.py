@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from socialcrawl.documents import read_toml
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Policy, Pool, Rule
 from socialcrawl.model import MILLS_PER_DOLLAR
@@ -95,7 +96,7 @@ def policy_in(path: Path) -> Policy:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
     """
     try:
-        table = PolicyTable.model_validate(tomllib.loads(path.read_text("utf-8")))
+        table = PolicyTable.model_validate(read_toml(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"The policy {path} cannot be read ({error}): copy one from the config folder.") from error
     except ValidationError as error:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
+from socialcrawl.documents import read_toml
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
@@ -154,7 +155,7 @@ def read(path: Path) -> Settings:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
     """
     try:
-        given = tomllib.loads(path.read_text("utf-8-sig"))  # Windows editors put a mark before the text
+        given = read_toml(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"{path} cannot be read ({reason}): `socialcrawl init` writes a campaign file.") from error

@@ -23,7 +23,8 @@ FLOORS = [
     | {"access", "tokens", "words", "clock", "crawls", "standings", "reports"},
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "liveness", "limits", "store"},
-    {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "bounds", "secret"}
+    {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "bounds", "documents"}
+    | {"secret"}
     | {"hosts", "permissions"},
     {"model", "errors", "terminal", "__init__"},
 ]

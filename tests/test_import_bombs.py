@@ -2,7 +2,9 @@
 
 import gzip
 import sys
+import zipfile
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -91,14 +93,15 @@ def many_columns(folder):
 
 
 def one_text_often(folder):
-    return repeated(folder / "a.parquet", "x" * 4 * MB, 2000), (
-        "a.parquet, row 1: it is longer than 4 MB",
-        "1,995 more",
-    )
+    return repeated(folder / "a.parquet", "x" * 4 * MB, 2000), ("row 25: a.parquet unpacks to more than 100 MB",)
+
+
+def long_texts(folder):
+    return repeated(folder / "a.parquet", "x" * 4 * MB, 9), ("a.parquet, row 1: it is longer than 4 MB", "4 more")
 
 
 def one_text_of_a_row_often(folder):
-    return repeated(folder / "a.parquet", "x" * 3 * MB, 2000), ("row 34: a.parquet unpacks to more than 100 MB",)
+    return repeated(folder / "a.parquet", "x" * 3 * MB, 2000), ("row 31: a.parquet unpacks to more than 100 MB",)
 
 
 def one_text_with_a_dictionary_in_arrow_often(folder):
@@ -134,7 +137,7 @@ def large_page(folder):
 
 BOMBS = [
     endless_line, long_line, crowded_line, crowded_lines, endless_row, open_quote, endless_csv_line, long_rows,
-    many_columns, one_text_often, one_text_of_a_row_often, one_text_with_a_dictionary_in_arrow_often,
+    many_columns, one_text_often, long_texts, one_text_of_a_row_often, one_text_with_a_dictionary_in_arrow_often,
     one_beginning_often, one_name_mentioned_often, large_page,
 ]  # fmt: skip
 
@@ -149,3 +152,75 @@ def test_a_bomb_is_refused_with_its_place_in_200_mb(make, tmp_path):
         assert words in done.err
     kept = limited("sql", "select count(*) from post", "--db", tmp_path / "a.db")
     assert kept.out.split()[-1:] in ([], ["0"])
+
+
+def lab_text_often(folder):
+    return repeated(folder / "a.parquet", "x" * 3 * MB, 2000), "read_posts", "a.parquet unpacks to more than 100 MB"
+
+
+def lab_lines_without_end(folder):
+    path = packed(folder / "a.jsonl.gz", (b'{"text": "', 1), (b"x" * MB, 200))
+    return path, "read_posts", "a.jsonl.gz unpacks to more than 100 MB"
+
+
+def lab_cells_without_end(folder):
+    path = packed(folder / "a.csv.gz", (HEAD + b'a,1,"', 1), (b"x" * MB, 200))
+    return path, "read_posts", "a.csv.gz unpacks to more than 100 MB"
+
+
+def lab_long_edge(folder):
+    return sparse(folder / "a.txt", b"a b ", 300 * MB), "from_edges", "a.txt, line 1: it is longer than 1 MB"
+
+
+def lab_packed_edges(folder):
+    return packed(folder / "a.txt.gz", (b"a" * MB, 200)), "from_edges", "a.txt.gz unpacks to more than 100 MB"
+
+
+def lab_edges_often(folder):
+    ends = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["x" * 3 * MB]))
+    path = folder / "a.parquet"
+    pq.write_table(pa.table({"source": ends, "target": ends}), path, compression="zstd", write_statistics=False)
+    return path, "from_edges", "a.parquet unpacks to more than 100 MB"
+
+
+def lab_zeros(folder):
+    path, zeros = folder / "a.npz", np.zeros(40 * MB)
+    np.savez_compressed(path, indptr=zeros, indices=zeros[:1], alpha=zeros[:1], beta=zeros[:1])
+    return path, "graph", "a.npz unpacks to more than 100 MB"
+
+
+def lab_array_that_lies(folder):
+    path = folder / "a.npz"
+    header = (
+        b"\x93NUMPY\x01\x00\x76\x00"
+        + b"{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000,), }".ljust(117)
+        + b"\n"
+    )
+    with zipfile.ZipFile(path, "w") as file:
+        for name in ("indptr", "indices", "alpha", "beta"):
+            file.writestr(f"{name}.npy", header)
+    return path, "graph", "a.npz cannot be read as .npz"
+
+
+LAB = [
+    lab_text_often, lab_lines_without_end, lab_cells_without_end, lab_long_edge, lab_packed_edges, lab_edges_often,
+    lab_zeros, lab_array_that_lies,
+]  # fmt: skip
+CALLS = """
+from socialcrawl.errors import SocialcrawlError
+from socialcrawl.lab.graphs.edges import from_edges
+from socialcrawl.lab.graphs.files import read as graph
+from socialcrawl.lab.posts import read_posts
+try:
+    {call}({path!r})
+except SocialcrawlError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("make", LAB, ids=lambda make: make.__name__.removeprefix("lab_"))
+def test_a_bomb_among_files_of_the_lab_is_refused_in_200_mb(make, tmp_path):
+    path, call, says = make(tmp_path)
+    done = limited("lab", code=CALLS.format(call=call, path=str(path)))
+    assert done.err == ""
+    assert says in done.out

@@ -295,12 +295,39 @@ def test_one_flipped_byte_in_an_npz_is_noticed(tmp_path):
         (json.dumps({"version": 1, "nodes": 4, "links": 3}), r"does not hold what its graph.json says"),
         (json.dumps({"version": 1, "nodes": 3, "links": 2}), r"does not hold what its graph.json says"),
         (json.dumps({"version": 1, "nodes": 3, "links": 3, "names": True}), r"does not hold what its"),
+        (json.dumps({"version": 1, "nodes": "3", "links": 3}), r"graph.json is damaged"),
+        (json.dumps({"version": 1, "nodes": 3.0, "links": True}), r"graph.json is damaged"),
+        (json.dumps({"version": 1, "nodes": -1, "links": 0}), r"graph.json is damaged"),
+        ('{"version": 1, "nodes": 1e999, "links": NaN}', r"graph.json is damaged"),
+        ("[" * 100_000, r"graph.json is damaged"),
+        ("[" * 5000, r"graph.json is damaged"),
+        ("\ud800", r"graph.json is damaged"),
     ],
 )
 def test_a_marker_that_does_not_fit_is_no_pass(tmp_path, marker, said):
     write(small(), tmp_path / "g")
-    (tmp_path / "g" / "graph.json").write_text(marker)
+    (tmp_path / "g" / "graph.json").write_text(marker, encoding="utf-8", errors="surrogatepass")
     with pytest.raises(SettingsError, match=said):
+        read(tmp_path / "g")
+
+
+@pytest.mark.parametrize("array", ["indptr", "indices", "alpha", "beta"])
+@pytest.mark.parametrize(
+    "forged",
+    [
+        np.float64(1),
+        np.ones((3, 3)),
+        np.array([None, {}, 1]),
+        np.zeros(0),
+        np.array(["a", "b", "c"]),
+        np.ones(3, "c16"),
+    ],
+    ids=["no list", "table", "objects", "empty", "texts", "complex"],
+)
+def test_a_forged_array_in_a_marked_folder_is_refused(tmp_path, array, forged):
+    write(small(), tmp_path / "g")
+    np.save(tmp_path / "g" / f"{array}.npy", forged, allow_pickle=True)
+    with pytest.raises(SettingsError, match=r"g.*(graph\.json|\.npy)"):
         read(tmp_path / "g")
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
+from socialcrawl.documents import read_text
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.sample.judged import Examples, Judged, examples, judged
 from socialcrawl.sample.labels import texts
@@ -119,7 +120,7 @@ def _posts(path: Path) -> list[str]:
     """The texts of a file of posts: one a line, or what `socialcrawl import` reads."""
     if path.suffix.lower() == ".txt":
         try:
-            return [line for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
+            return [line for line in read_text(path, "utf-8-sig").splitlines() if line.strip()]
         except UnicodeDecodeError as error:
             raise PostsFileError(f"{path} is not UTF-8: save the file as UTF-8.") from error
         except OSError as error:

@@ -93,6 +93,24 @@ def lines(path: Path, file: IO[bytes] | gzip.GzipFile, most: int) -> Iterator[tu
         yield number, None if is_long else raw
 
 
+def check_packed(path: Path) -> None:
+    """Refuse a file of gzip that unpacks to more than it may; it is unpacked once for that, and nothing is kept.
+
+    Raises:
+        PostsFileError: it does.
+        OSError, EOFError, zlib.error: it cannot be read.
+    """
+    with path.open("rb") as file:
+        begin = file.read(len(GZIP))
+    if begin.startswith(GZIP):
+        left = allowed(path)
+        with gzip.open(path) as file:
+            while piece := file.read(PIECE):
+                left -= len(piece)
+                if left < 0:
+                    raise grown(path, str(path))
+
+
 class Record:
     """The lines of rows of a table, for `csv.reader`: a row may have several of them, but not endlessly many.
 

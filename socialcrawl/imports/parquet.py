@@ -20,6 +20,7 @@ from socialcrawl.imports.pages import PageError
 from socialcrawl.imports.trouble import Trouble
 
 PARQUET = b"PAR1"
+WHOLE = 65_536  # rows that are read together where all are wanted
 BUFFER = 1_000_000  # bytes of a column that are read from the disk at once
 Cells = Callable[[Any], list[Any]]
 
@@ -29,16 +30,16 @@ class Sheet:
 
     Attributes:
         names: of its columns.
+        schema: their types, of pyarrow.
         chosen: names of those that are read.
         size: bytes of the rows that were read last.
     """
 
-    def __init__(
-        self, path: Path, trouble: Trouble, file: Any, *, names: list[str], chosen: list[str], most: int
-    ) -> None:
-        self.names, self.chosen = names, chosen
+    def __init__(self, path: Path, trouble: Trouble, file: Any, schema: Any, *, chosen: list[str], most: int) -> None:
+        self.names, self.chosen = list(schema.names), chosen
+        self.schema = schema
         self._path, self._trouble, self._file, self._most = path, trouble, file, most
-        self._left, self.size = allowed(path), 0
+        self.size = 0
 
     def rows(self, most: int, cells: Cells | None = None) -> Iterator[tuple[Sequence[int], list[list[Any]]]]:
         """Iterate over (numbers of rows from 1, their cells column by column), at most `most` rows at a time.
@@ -50,23 +51,33 @@ class Sheet:
             cells: the values of an array of pyarrow; None for what pyarrow makes of them.
         """
         done = 0
+        for columns, count in self.batches(most):
+            for part in _parts(columns, count):
+                if isinstance(part, int):
+                    self._bad(done + part + 1, too_long(MAX_CELL))
+                    continue
+                numbers = range(done + part.start + 1, done + part.stop + 1)
+                yield self._read([column.slice(part.start, len(part)) for column in columns], numbers, cells or _listed)
+            done += count
+
+    def batches(self, most: int) -> Iterator[tuple[list[Any], int]]:
+        """Iterate over (columns as arrays of pyarrow, their length), at most `most` rows at a time.
+
+        Raises:
+            PostsFileError: the file unpacks to more than it may.
+        """
+        done, left, size = 0, allowed(self._path), min(most, self._most)
         for group in range(self._file.num_row_groups):  # rows of several might have too many lists together
-            size = min(most, self._most)
             for batch in self._file.iter_batches(size, [group], columns=self.chosen, use_threads=False):
-                for part in _parts(batch):
-                    if isinstance(part, int):
-                        self._bad(done + part + 1, too_long(MAX_CELL))
-                        continue
-                    numbers = range(done + part.start + 1, done + part.stop + 1)
-                    yield self._read(batch.slice(part.start, len(part)), numbers, cells or _listed)
+                columns = [_plain(column) for column in batch.columns]
+                left -= sum(column.nbytes for column in columns)
+                if left < 0:
+                    raise grown(self._path, f"{self._path}, row {done + 1}")
+                yield columns, batch.num_rows
                 done += batch.num_rows
 
-    def _read(self, batch: Any, numbers: range, cells: Cells) -> tuple[Sequence[int], list[list[Any]]]:
-        columns = [_plain(column) for column in batch.columns]
+    def _read(self, columns: list[Any], numbers: range, cells: Cells) -> tuple[Sequence[int], list[list[Any]]]:
         self.size = sum(column.nbytes for column in columns)
-        self._left -= self.size
-        if self._left < 0:
-            raise grown(self._path, f"{self._path}, row {numbers[0]}")
         try:
             return numbers, [cells(column) for column in columns]
         except (ValueError, OverflowError, ArithmeticError):
@@ -114,11 +125,28 @@ def sheet(path: Path, trouble: Trouble, wanted: Sequence[str] | None = None) -> 
             raise refused(path, "two of its columns have the same name", "Rename one")
         most = rows_at_once(path, about, chosen)
         with parquet.ParquetFile(path, metadata=about, pre_buffer=False, buffer_size=BUFFER) as file:
-            yield Sheet(path, trouble, file, names=list(plain.names), chosen=chosen, most=most)
+            yield Sheet(path, trouble, file, plain, chosen=chosen, most=most)
     except PageError as error:
         raise refused(path, str(error), "Check the file") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise refused(path, str(error).splitlines()[0], "Check the file") from error
+
+
+def table(path: Path, wanted: Sequence[str] | None = None) -> Any:
+    """Return a Parquet file as a pyarrow.Table.
+
+    Args:
+        path: the file.
+        wanted: names of the columns that are read where the file has them; None for all.
+
+    Raises:
+        PostsFileError: it is damaged, or would unpack to more than it may.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    with sheet(path, Trouble(), wanted) as found:
+        batches = [pa.RecordBatch.from_arrays(columns, names=found.chosen) for columns, _ in found.batches(WHOLE)]
+        return pa.Table.from_batches(batches, None if batches else found.schema)
 
 
 def _listed(column: Any) -> list[Any]:
@@ -126,12 +154,12 @@ def _listed(column: Any) -> list[Any]:
     return values
 
 
-def _parts(batch: Any) -> Iterator[range | int]:
+def _parts(columns: list[Any], rows: int) -> Iterator[range | int]:
     """The rows of a batch in parts of bounded bytes; rows that are longer than a cell may be stand alone, by place."""
-    if sum(column.nbytes for column in batch.columns) <= MAX_BATCH and not _is_coded(batch):
-        yield range(batch.num_rows)
+    if sum(column.nbytes for column in columns) <= MAX_BATCH:
+        yield range(rows)
         return
-    sizes = np.sum([_sizes(column) for column in batch.columns], axis=0)
+    sizes = np.sum([_sizes(column) for column in columns], axis=0)
     start, held = 0, 0
     for place, size in enumerate(sizes.tolist()):
         if size > MAX_CELL or held + size > MAX_BATCH:
@@ -143,15 +171,8 @@ def _parts(batch: Any) -> Iterator[range | int]:
             start = place + 1
         else:
             held += size
-    if batch.num_rows > start:
-        yield range(start, batch.num_rows)
-
-
-def _is_coded(batch: Any) -> bool:
-    """Whether a column has its values in a dictionary: the file says that it is to be read so."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    return any(pa.types.is_dictionary(column.type) for column in batch.columns)
+    if rows > start:
+        yield range(start, rows)
 
 
 def _sizes(column: Any) -> NDArray[np.int64]:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from socialcrawl.bounds import MAX_LINE
+from socialcrawl.documents import read_text
 from socialcrawl.errors import PostsFileError
+from socialcrawl.imports.parquet import table
 
 FORMAT = "socialcrawl export"
 TABLES = {
@@ -68,10 +71,10 @@ def read_export(folder: Path) -> Exported:
 
 def _check(folder: Path) -> None:
     try:
-        sheet = json.loads((folder / "datasheet.json").read_text("utf-8"))
+        sheet = json.loads(read_text(folder / "datasheet.json", most=MAX_LINE))
         known = sheet["format"] == FORMAT
         campaigns, hidden = len(sheet["campaigns"]), sheet["pseudonymised"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         known, campaigns, hidden = False, 0, False
     if not known:
         raise PostsFileError(f"{folder} is no export: make one with `socialcrawl export {folder}`.")
@@ -82,17 +85,15 @@ def _check(folder: Path) -> None:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
-    from pyarrow import ArrowException, parquet  # noqa: PLC0415
-
     try:
-        table = parquet.read_table(path, columns=list(columns))
+        found = table(path, columns)
     except FileNotFoundError as error:
         raise PostsFileError(f"{path} is missing: export with --format parquet.") from error
-    except (ArrowException, OSError) as error:
+    except OSError as error:
         raise PostsFileError(f"{path} cannot be read: {str(error).splitlines()[0]}. Export anew.") from error
-    if lacking := [name for name in columns if name not in table.column_names]:
+    if lacking := [name for name in columns if name not in found.column_names]:
         raise PostsFileError(f"{path} lacks the column {lacking[0]}: export anew.")
-    return list(zip(*(table.column(name).to_pylist() for name in columns), strict=True))
+    return list(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
 
 
 def _missing(picks: list[Row]) -> Iterator[tuple[int, str]]:

@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import PostsFileError
+from socialcrawl.imports.lines import UNREADABLE, check_packed
+from socialcrawl.imports.parquet import table
 
 NEEDED = ("author", "created_at", "text")
 TEXTUAL = ("author", "text", "id", "reply_to", "lang")
@@ -116,17 +118,12 @@ def _table(path: Path) -> Any:
     if reader is None:
         raise PostsFileError(f"{path} is of no known kind. Name it .parquet, .csv, .jsonl or .ndjson (.gz may follow).")
     try:
+        check_packed(path)
         return reader(path)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, *UNREADABLE, UnicodeDecodeError) as error:
         raise PostsFileError(
             f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format."
         ) from error
-
-
-def _read_parquet(path: Path) -> Any:
-    from pyarrow import parquet  # noqa: PLC0415
-
-    return parquet.read_table(path)
 
 
 def _read_csv(path: Path) -> Any:
@@ -148,8 +145,8 @@ def _read_lines(path: Path) -> Any:
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {
-    ".parquet": _read_parquet,
-    ".pq": _read_parquet,
+    ".parquet": table,
+    ".pq": table,
     ".csv": _read_csv,
     ".jsonl": _read_lines,
     ".ndjson": _read_lines,

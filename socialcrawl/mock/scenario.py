@@ -4,7 +4,6 @@ A scenario is a TOML file with `seed` and tables `[[fault]]`, or the same as JSO
 requests that fit its platform and endpoint; all its conditions must hold.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from socialcrawl.documents import read_toml
 from socialcrawl.draws import uniform
 from socialcrawl.errors import MockError
 from socialcrawl.mock import faults
@@ -172,7 +172,7 @@ def read_scenario(path: Path) -> Scenario:
         MockError: the file is missing, is no TOML, or says something that cannot be.
     """
     try:
-        tables = tomllib.loads(path.read_text("utf-8"))
+        tables = read_toml(path)
     except OSError as error:
         raise MockError(f"The scenario {path} cannot be read: {error.strerror}.") from error
     except ValueError as error:

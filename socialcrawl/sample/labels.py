@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
+from socialcrawl.documents import read_bytes
 from socialcrawl.errors import SettingsError
 
 YES = frozenset({"1", "yes", "y", "true", "t", "on", "x"})
@@ -70,7 +71,7 @@ def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, bool]
 
 def _read(path: Path) -> list[tuple[int, list[str]]]:
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # as it is: a cell may have line ends of its own
+        text = read_bytes(path).decode("utf-8-sig")  # as it is: a cell may have line ends of its own
         first = text.split("\n", 1)[0].lower()
         between = max(BETWEEN, key=lambda mark: len(first.split(mark)))
         before = csv.field_size_limit(LONGEST)

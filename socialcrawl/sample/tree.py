@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import orjson
 
+from socialcrawl.bounds import MAX_VALUES, is_crowded
+from socialcrawl.documents import read_bytes
 from socialcrawl.errors import SettingsError
 from socialcrawl.sample.words import Vocabulary, words
 
@@ -128,12 +130,12 @@ class Tree:
             SettingsError: the file is missing, or is no tree.
         """
         try:
-            return _tree(orjson.loads(path.read_bytes()))
+            return _tree(_parsed(read_bytes(path)))
         except OSError as error:
             raise SettingsError(
                 f"The tree {path} cannot be read ({error.strerror}): make one with `socialcrawl train`."
             ) from error
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise SettingsError(f"{path} is no tree ({error}): make one with `socialcrawl train`.") from error
 
     def leaf(self, text: Counter[str]) -> Node:
@@ -201,6 +203,12 @@ def _nodes(grown: Any, names: Sequence[str]) -> Iterator[Node]:
             float(value[1] / value.sum()),
             float(grown.weighted_n_node_samples[i]),
         )
+
+
+def _parsed(text: bytes) -> Any:
+    if is_crowded(text):
+        raise ValueError(f"it holds more than {MAX_VALUES:,} values")
+    return orjson.loads(text)
 
 
 def _tree(made: Any) -> Tree:

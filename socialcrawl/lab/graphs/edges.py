@@ -5,9 +5,7 @@ comment. CSV (with a header) and Parquet have columns `source, target` (or `src,
 what other columns hold is not looked at. Nodes are called by any text; numbers are names too.
 """
 
-import gzip
 import math
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.errors import SettingsError
+from socialcrawl.bounds import MAX_ROW
+from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.imports.lines import GZIP, UNREADABLE, lines, opened, too_long
 from socialcrawl.lab.graphs.links import Scoring, gathered, scored
 from socialcrawl.lab.graphs.tables import csv_table, lacking, parquet_table, strings
 from socialcrawl.relevance import worth
@@ -166,12 +166,15 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The lines that are neither blank nor comments, as words, with their numbers."""
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give the path of a file.")
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, 1):
-                words = line.replace(",", " ").split()
+        with opened(path, GZIP if path.suffix.lower() == ".gz" else b"") as file:
+            for number, line in lines(path, file, MAX_ROW):
+                if line is None:
+                    raise SettingsError(f"{path}, line {number}: {too_long(MAX_ROW)}. Check the file.")
+                words = line.decode("utf-8" if number > 1 else "utf-8-sig").replace(",", " ").split()
                 if words and not words[0].startswith("#"):
                     yield number, words
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+    except PostsFileError as error:
+        raise SettingsError(str(error)) from error
+    except (*UNREADABLE, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} cannot be read as UTF-8 text: {error}. Check the file.") from error

@@ -9,25 +9,24 @@ import json
 import os
 import re
 import shutil
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from socialcrawl.documents import read_text
 from socialcrawl.errors import SettingsError
 from socialcrawl.folders import put
+from socialcrawl.lab.arrays import BROKEN, archive, mapped
 from socialcrawl.lab.graphs.checks import checked
 from socialcrawl.sources.known import KnownGraph
 
 ARRAYS = ("indptr", "indices", "alpha", "beta")
 MARKER, NAMES, VERSION = "graph.json", "names.txt", 1
+MAX_MARKER = 10_000  # bytes of the marker; it holds four values
 _OURS = {*(f"{name}.npy" for name in ARRAYS), MARKER, NAMES}
-_BROKEN = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 def read(path: Path | str) -> KnownGraph:
@@ -138,7 +137,7 @@ def _read_folder(folder: Path) -> KnownGraph:
     missing = [f"{name}.npy" for name in ARRAYS if not (folder / f"{name}.npy").is_file()]
     if missing:
         raise SettingsError(f"The folder {folder} lacks {', '.join(missing)}; give a folder that holds a graph.")
-    indptr, indices, alpha, beta = (_mapped(folder / f"{name}.npy") for name in ARRAYS)
+    indptr, indices, alpha, beta = (mapped(folder / f"{name}.npy") for name in ARRAYS)
     names = _Lines(folder / NAMES, beta.size) if (folder / NAMES).is_file() else None
     graph = KnownGraph(indptr, indices, alpha, beta, names)
     if not (folder / MARKER).is_file():
@@ -149,21 +148,10 @@ def _read_folder(folder: Path) -> KnownGraph:
     return graph
 
 
-def _mapped(path: Path) -> NDArray[Any]:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except _BROKEN as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Write the graph anew.") from error
-    return np.asarray(array)  # the same mapped memory, without the slower indexing of np.memmap
-
-
 def _read_npz(path: Path) -> KnownGraph:
-    try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:  # np.load leaves a broken zip open
-            missing = [name for name in ARRAYS if name not in file]
-            arrays = [file[name] for name in ARRAYS] if not missing else []
-    except (*_BROKEN, TypeError) as error:  # a .npy that is called .npz has no `with`
-        raise SettingsError(f"{path} cannot be read as .npz: {error}. Write it with np.savez.") from error
+    with archive(path) as file:
+        missing = [name for name in ARRAYS if name not in file]
+        arrays = [file[name] for name in ARRAYS] if not missing else []
     if missing:
         raise SettingsError(
             f"{path} lacks {', '.join(missing)}; a graph has {', '.join(ARRAYS)}: the rows of its out-links (CSR), "
@@ -183,17 +171,20 @@ def _sound(path: Path, graph: KnownGraph) -> KnownGraph:
 def _check_marker(folder: Path, graph: KnownGraph) -> None:
     """Whether the arrays are the ones that were written: by number and type, in no time."""
     try:
-        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-        version, promised = marker["version"], (marker["nodes"] + 1, marker["links"], marker["links"], marker["nodes"])
-    except (*_BROKEN, TypeError) as error:
+        marker = json.loads(read_text(folder / MARKER, most=MAX_MARKER))
+        version, nodes, links, named = (marker.get(key) for key in ("version", "nodes", "links", "names"))
+        if type(nodes) is not int or type(links) is not int or not 0 < nodes < 2**62 or not 0 <= links < 2**62:
+            raise ValueError("nodes and links are no numbers")
+    except (*BROKEN, AttributeError) as error:
         raise SettingsError(f"{folder / MARKER} is damaged; remove it, and the folder is checked instead.") from error
     if version != VERSION:
         raise SettingsError(f"{folder} has the format {version}, this program knows {VERSION}; write the graph anew.")
     arrays = [getattr(graph, name) for name in ARRAYS]
     types = [str(array.dtype) for array in arrays]
     known = types in (["int64", index, "float64", "float64"] for index in ("int32", "int64"))
-    fits = known and tuple(len(array) for array in arrays) == promised and graph.indptr[-1] == marker["links"]
-    if not fits or (marker.get("names") and graph.names is None):
+    fits = known and tuple(len(array) for array in arrays) == (nodes + 1, links, links, nodes)
+    fits = fits and graph.indptr[0] == 0 and graph.indptr[-1] == links
+    if not fits or (named and graph.names is None):
         raise SettingsError(
             f"{folder} does not hold what its {MARKER} says; remove {MARKER}, and the folder is checked instead."
         )

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.imports.lines import UNREADABLE, check_packed
+from socialcrawl.imports.parquet import table
 
 
 def parquet_table(path: Path) -> Any:
@@ -12,9 +14,7 @@ def parquet_table(path: Path) -> Any:
     Raises:
         SettingsError: there is no such file, or it cannot be read.
     """
-    from pyarrow import parquet  # noqa: PLC0415
-
-    return _opened(path, parquet.read_table)
+    return _opened(path, table)
 
 
 def csv_table(path: Path) -> Any:
@@ -27,6 +27,7 @@ def csv_table(path: Path) -> Any:
     from pyarrow import csv  # noqa: PLC0415
 
     def reader(file: Path) -> Any:
+        check_packed(file)
         with csv.open_csv(file) as opened:
             types = dict.fromkeys(opened.schema.names, pa.string())
         options = csv.ConvertOptions(column_types=types, strings_can_be_null=False)
@@ -65,5 +66,7 @@ def _opened(path: Path, reader: Any) -> Any:
         raise SettingsError(f"There is no file {path}; give the path of a file.")
     try:
         return reader(path)
-    except (pa.ArrowException, OSError) as error:
+    except PostsFileError as error:
+        raise SettingsError(str(error)) from error
+    except (pa.ArrowException, *UNREADABLE) as error:
         raise SettingsError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format.") from error

@@ -1,11 +1,10 @@
 """Webs from files: a real web graph, on which death is planted (see `death`)."""
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from socialcrawl.errors import SettingsError
+from socialcrawl.lab.arrays import archive
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.liverank.weblike import Web
 from socialcrawl.lab.liverank.worlds import Ints
@@ -43,11 +42,8 @@ def blocks(sources: Ints, targets: Ints, size: int) -> Ints:
 
 def _links(path: Path) -> tuple[Ints, Ints]:
     if path.suffix.lower() == ".npz":
-        try:
-            with np.load(path) as file:
-                if {"offsets", "targets"} <= set(file.files):
-                    return np.asarray(file["offsets"], np.int64), np.asarray(file["targets"], np.int64)
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise SettingsError(f"{path} cannot be read: {error}. Give a known graph.") from error
+        with archive(path) as file:
+            if {"offsets", "targets"} <= set(file):
+                return np.asarray(file["offsets"], np.int64), np.asarray(file["targets"], np.int64)
     graph = read(path)
     return np.asarray(graph.indptr, np.int64), np.asarray(graph.indices, np.int64)

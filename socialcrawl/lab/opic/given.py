@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.documents import read_text
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.matrix import MATRICES, out_links, shares
 from socialcrawl.lab.graphs import read
@@ -96,7 +97,7 @@ def by_file(path: Path, names: Sequence[str]) -> tuple[list[str], Rows]:
         SettingsError: the file cannot be read, a line is not of this kind, or a node has no site or two.
     """
     try:
-        text = path.read_text("utf-8-sig")
+        text = read_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"--sites {path} cannot be read as UTF-8 text: {error}. Check the file.") from error
     found: dict[str, str] = {}

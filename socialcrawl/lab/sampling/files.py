@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.lab.arrays import archive
 from socialcrawl.lab.graphs.tables import lacking, parquet_table, strings
 from socialcrawl.lab.posts import fold, read_posts
 from socialcrawl.lab.sampling.worlds import Ints, Topic, World, keyed, linked
@@ -108,11 +109,13 @@ def web(path: Path) -> World:
     """
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give the path of a .npz.")
-    with np.load(path) as arrays:
+    with archive(path) as arrays:
         names = next((pair for pair in (("offsets", "targets"), ("indptr", "indices")) if {*pair} <= {*arrays}), None)
         if names is None:
             raise SettingsError(f"{path} needs the arrays offsets and targets, or indptr and indices.")
         indptr, indices = (np.asarray(arrays[name], np.int64) for name in names)
+    if indptr.ndim != 1 or indices.ndim != 1:
+        raise SettingsError(f"{path}: {names[0]} and {names[1]} are plain arrays with one dimension; write them again.")
     size = len(indptr) - 1
     if size < RANGES or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
         raise SettingsError(f"{path}: {names[0]} are no places in {names[1]}; write them again.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from socialcrawl.documents import read_lines
 from socialcrawl.errors import SettingsError
 
 WHY = "forget"
@@ -83,11 +84,14 @@ def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compl
 
 def _file(order: Order, file: Path, compliance: str | None) -> None:
     try:
-        lines = file.read_text("utf-8-sig").splitlines()
+        _orders(order, file, compliance)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"{file} cannot be read ({reason}).") from error
-    for number, line in enumerate(lines, 1):
+
+
+def _orders(order: Order, file: Path, compliance: str | None) -> None:
+    for number, line in enumerate(read_lines(file), 1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue

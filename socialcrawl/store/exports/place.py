@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
+from socialcrawl.documents import read_text
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.folders import put
 from socialcrawl.permissions import folder_mode
@@ -71,9 +72,9 @@ def check(folder: Path, *, force: bool) -> None:
 def files_of(folder: Path) -> set[str] | None:
     """The names of the files of an export; None where there is none."""
     try:
-        sheet = json.loads((folder / SHEETS[0]).read_text("utf-8"))
+        sheet = json.loads(read_text(folder / SHEETS[0]))
         if sheet["format"] != FORMAT:
             return None
         return {*SHEETS, *(file["name"] for file in sheet["files"])}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -1,0 +1,62 @@
+"""Arrays of numpy from files that people give: nothing is unpickled, and no more is unpacked than fits."""
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.imports.lines import allowed, grown
+
+BROKEN = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    RecursionError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What damaged or forged arrays and JSON can raise."""
+
+
+def mapped(path: Path) -> NDArray[Any]:
+    """Return the array of a .npy file, which stays on the disk.
+
+    Raises:
+        SettingsError: it is none, or has another number of dimensions than one.
+    """
+    try:
+        array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # without the slower indexing of np.memmap
+    except BROKEN as error:
+        raise SettingsError(f"{path} cannot be read: {error}. Write the graph anew.") from error
+    if array.ndim != 1:
+        raise SettingsError(f"{path} has {array.ndim} dimensions; give a plain array with one.")
+    return array
+
+
+@contextmanager
+def archive(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
+    """Open the arrays of a .npz file; each is read when it is asked for.
+
+    Raises:
+        SettingsError: it is none, is damaged, or unpacks to more than it may.
+    """
+    try:
+        with path.open("rb") as raw:
+            with zipfile.ZipFile(raw) as packed:
+                unpacked = sum(entry.file_size for entry in packed.infolist())
+            if unpacked > allowed(path):
+                raise SettingsError(str(grown(path, str(path))))
+            raw.seek(0)
+            with np.load(raw, allow_pickle=False) as file:  # np.load leaves a broken zip open
+                yield file
+    except (*BROKEN, PostsFileError) as error:
+        raise SettingsError(f"{path} cannot be read as .npz: {error}. Write it with np.savez.") from error
