@@ -23,9 +23,7 @@ PLUGIN = "socialcrawl_memory"  # Datasette's name for the hook that bounds its q
 ODD = set("?#%")  # Datasette reads them in the name of a file as those of an address
 
 
-def explore(
-    where: Where, port: int, seconds: float, *, browser: bool = True, allow_hosts: Iterable[str] = ()
-) -> int:
+def explore(where: Where, port: int, seconds: float, *, browser: bool = True, allow_hosts: Iterable[str] = ()) -> int:
     """The exit code of Datasette, which shows a database until Ctrl-C.
 
     Args:
