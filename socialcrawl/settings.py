@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
-from socialcrawl.documents import read_toml
+from socialcrawl.documents import read_bytes, read_toml
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
@@ -48,7 +48,7 @@ FILES = ("tree", "labels", "wider_labels")
 
 def _digest(path: Path) -> str:
     try:
-        return blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        return blake2b(read_bytes(path), digest_size=16).hexdigest()
     except OSError as error:
         raise SettingsError(f"{path} cannot be read ({error.strerror}): [sample] names it.") from error
 

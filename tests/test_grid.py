@@ -227,6 +227,11 @@ def test_results_are_read_in_part_and_by_key_and_bad_ones_are_named(graph, tmp_p
     (out / f"{jobs[1].key}.parquet").write_bytes(b"PAR1")
     with pytest.raises(SettingsError, match=jobs[1].key):
         results(out)
+    forged = parquet.read_table(out / f"{jobs[0].key}.parquet")
+    forged = forged.set_column(forged.schema.get_field_index("score"), "score", pa.array([["no", "number"]]))
+    parquet.write_table(forged, out / f"{jobs[1].key}.parquet")
+    with pytest.raises(SettingsError, match=jobs[1].key):
+        results(out)
     with pytest.raises(SettingsError, match="no folder"):
         results(tmp_path / "none")
     (tmp_path / "empty").mkdir()

@@ -139,8 +139,9 @@ def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str]
     tables = [_schema().empty_table().select(chosen or _schema().names)]
     for file in files:
         try:
-            tables.append(parquet.ParquetFile(file).read(columns=chosen).select(tables[0].column_names))
-        except (pa.ArrowException, OSError, KeyError) as error:
+            found = parquet.ParquetFile(file).read(columns=chosen).select(tables[0].column_names)
+            tables.append(found.cast(tables[0].schema))
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             raise SettingsError(f"{file} cannot be read: {error}. Remove it, and simulate again.") from error
     return pa.concat_tables(tables).sort_by([(name, "ascending") for name in ORDER])
 
