@@ -331,6 +331,24 @@ def test_a_forged_array_in_a_marked_folder_is_refused(tmp_path, array, forged):
         read(tmp_path / "g")
 
 
+@pytest.mark.parametrize(
+    ("array", "forged", "said"),
+    [
+        ("indices", [9, 1, 2], r"indices\[0\], a link of node \d, is 9, outside the graph"),
+        ("indices", [0, -1, 2], r"is -1, outside the graph"),
+        ("indptr", [0, 5, 1, 3], r"indptr must not decrease"),
+        ("alpha", [1.0, np.nan, 1.0], r"alpha\[1\] is nan"),
+        ("beta", [1.0, -1.0, 1.0], r"beta\[1\] is -1.0"),
+    ],
+)
+def test_links_that_lead_nowhere_are_found_behind_a_marker(tmp_path, array, forged, said):
+    write(small(), tmp_path / "g")
+    path = tmp_path / "g" / f"{array}.npy"
+    np.save(path, np.array(forged, np.load(path).dtype))
+    with pytest.raises(SettingsError, match=said):
+        read(tmp_path / "g")
+
+
 def test_a_marked_folder_with_an_exchanged_or_broken_array_is_refused(tmp_path):
     write(small(), tmp_path / "g")
     np.save(tmp_path / "g" / "alpha.npy", np.ones(3, np.float32))

@@ -44,6 +44,19 @@ def checked(graph: KnownGraph) -> KnownGraph:
     return KnownGraph(*_simple(indptr, indices, alpha, len(beta)), beta, graph.names)
 
 
+def check_links(graph: KnownGraph) -> None:
+    """Refuse a graph whose arrays have the right types, but whose links lead outside it or whose numbers are none.
+
+    Raises:
+        SettingsError: it is one; the message names the first bad place.
+    """
+    size = len(graph.beta)
+    _check_shapes(graph.indptr, graph.indices, graph.alpha, graph.beta)
+    _check_weights("beta", graph.beta)
+    _check_weights("alpha", graph.alpha)
+    _check_targets(graph.indptr, graph.indices, size)
+
+
 def _typed(name: str, values: NDArray[Any], *, whole: bool = False) -> NDArray[Any]:
     array = np.asarray(values)
     if whole and not array.size and array.dtype.kind == "f":

@@ -1,8 +1,8 @@
 """Known graphs on disk: a folder of `.npy` that is memory-mapped, or a `.npz`; and the file of rows to start from.
 
 A folder holds `indptr.npy, indices.npy, alpha.npy, beta.npy`, and `names.txt` (UTF-8, one name a line) where the nodes
-have names. A folder that `write` wrote has a marker too, `graph.json`: such a folder is opened without looking at the
-links, any other is checked. A `.npz` holds the same four arrays.
+have names. A folder that `write` wrote has a marker too, `graph.json`: such a folder is opened as it is, and a large
+one without looking at the links; any other is checked. A `.npz` holds the same four arrays.
 """
 
 import json
@@ -20,11 +20,12 @@ from socialcrawl.documents import read_text
 from socialcrawl.errors import SettingsError
 from socialcrawl.folders import put
 from socialcrawl.lab.arrays import BROKEN, archive, mapped
-from socialcrawl.lab.graphs.checks import checked
+from socialcrawl.lab.graphs.checks import check_links, checked
 from socialcrawl.sources.known import KnownGraph
 
 ARRAYS = ("indptr", "indices", "alpha", "beta")
 MARKER, NAMES, VERSION = "graph.json", "names.txt", 1
+LOOKED = 20_000_000  # links that are looked through in a tenth of a second; a larger graph is trusted
 MAX_MARKER = 10_000  # bytes of the marker; it holds four values
 _OURS = {*(f"{name}.npy" for name in ARRAYS), MARKER, NAMES}
 
@@ -145,6 +146,11 @@ def _read_folder(folder: Path) -> KnownGraph:
             list(graph.names)  # counts the lines
         return _sound(folder, graph)
     _check_marker(folder, graph)
+    if graph.links <= LOOKED:
+        try:
+            check_links(graph)
+        except SettingsError as error:
+            raise SettingsError(f"{folder}: {error} Write the graph anew.") from error
     return graph
 
 
