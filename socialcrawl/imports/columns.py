@@ -207,7 +207,10 @@ def _list(row: Row, name: str) -> str | None:
 
 def _original(row: Row) -> str | None:
     given = row.get("original")
-    return given or None if isinstance(given, str | None) else orjson.dumps(given, default=str).decode()
+    try:
+        return given or None if isinstance(given, str | None) else orjson.dumps(given, default=str).decode()
+    except TypeError as error:
+        raise BadRowError(f"original is no JSON: {error}") from error
 
 
 def _is_nothing(given: Any) -> bool:
