@@ -4,7 +4,7 @@ The pure part decides and learns; it never waits, reads or writes. The doors act
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -84,6 +84,17 @@ class Columns:
             _at(self.mark, i, ""),
         )
 
+    def from_pick(self, n: int) -> "Columns":
+        """Return the picks from number `n` on."""
+        begin = int(np.searchsorted(self.n, n))
+        if begin == 0:
+            return self
+        links = int(self.offsets[begin])
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        kept: dict[str, Any] = {name: None if column is None else column[begin:] for name, column in given.items()}
+        kept |= {"offsets": kept["offsets"] - links, "targets": self.targets[links:], "alpha": self.alpha[links:]}
+        return Columns(**kept)
+
     def ends(self) -> NDArray[np.int64]:
         """The place of the last pick of each batch."""
         return np.flatnonzero(np.append(self.batch[1:] != self.batch[:-1], True)[: len(self.n)])
@@ -112,6 +123,36 @@ class Columnar(Protocol):
             features: whether the features as picked are wanted.
             rest: whether scores, times and counts are.
         """
+
+
+def skip_known(history: History, picks: int) -> History:
+    """Return a history from pick number `picks` on, read as fast as the whole; what lies before was taken in."""
+    if picks == 0:
+        return history
+    return _Rest(history, picks) if isinstance(history, Columnar) else _read_rest(history, picks)
+
+
+def _read_rest(history: History, picks: int) -> History:
+    for batch, outcomes in history:
+        if batch[0].n >= picks:
+            yield batch, outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """The part of a history in columns that begins with pick number `picks`."""
+
+    history: Columnar
+    picks: int
+
+    def __iter__(self) -> Iterator[tuple[Batch, Sequence[Outcome]]]:
+        for columns in self.columns():
+            yield from columns.batches()
+
+    def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
+        for columns in self.history.columns(features=features, rest=rest):
+            if len((kept := columns.from_pick(self.picks)).n):
+                yield kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +205,10 @@ class Crawl(Protocol):
         """Learn, in pick order whatever the order of arrival. The only method that changes the crawl."""
 
     def fold(self, history: History) -> None:
-        """As if every finished batch had been absorbed in turn, bit for bit."""
+        """Take in a history as if every finished batch had been absorbed in turn, bit for bit.
+
+        What was taken in before is skipped, by its numbers: folding twice changes nothing.
+        """
 
 
 class Source(Protocol):
@@ -240,7 +284,7 @@ class Planner(Protocol):
         """Nobody waits for the reply any more: the request stays spent, and may be asked again."""
 
     def fold(self, ledger: Ledger, now: float) -> None:
-        """As if every request of the ledger had been taken and settled in turn.
+        """Begin anew, as if every request of the ledger had been taken and settled in turn: twice changes nothing.
 
         What it dates later than `now` counts as of now: the clock was set back since.
         """

@@ -11,7 +11,7 @@ from socialcrawl.collect.shadows import Company
 from socialcrawl.graph import COLUMNS, Graph, Rows
 from socialcrawl.links import Additions
 from socialcrawl.model import Node, Outcome, Pick
-from socialcrawl.protocols import Batch, Columnar, Columns, History
+from socialcrawl.protocols import Batch, Columnar, Columns, History, skip_known
 
 CHUNK = 65_536  # picks that are held in memory together
 FEW = 8  # picks that are absorbed as fast one by one
@@ -49,6 +49,7 @@ class Folding:
 
     def fold(self, history: History) -> None:
         """Absorb every finished batch in turn: at once where that comes to the same, bit for bit."""
+        history = skip_known(history, self.picks)
         if self.company.one_by_one():
             for batch, outcomes in history:
                 self.absorb(batch, outcomes)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from socialcrawl.model import Outcome, Stop, Wait
-from socialcrawl.protocols import Batch, Columnar, Columns, Crawl, History
+from socialcrawl.protocols import Batch, Columnar, Columns, Crawl, History, skip_known
 
 FREE = ("search", "resolve", "inward", "import")  # acts that find out whom to ask, or know already, and ask nobody
 
@@ -15,7 +15,7 @@ class Bounded:
 
     def __init__(self, inner: Crawl, most: int) -> None:
         self.inner, self.most = inner, most
-        self.asked = 0
+        self.asked = self.picks = 0  # nodes that were asked, and the next pick's n
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """The next picks of the inner crawl, as many as the budget leaves."""
@@ -32,17 +32,22 @@ class Bounded:
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Count the nodes, and let the inner crawl learn."""
-        self.asked += _counted(batch)
+        self.count(batch[-1].n, _counted(batch))
         self.inner.absorb(batch, outcomes)
 
     def fold(self, history: History) -> None:
         """Count while the inner crawl folds, in its own way."""
+        history = skip_known(history, self.picks)
         self.inner.fold(_Columns(self, history) if isinstance(history, Columnar) else self._told(history))
 
     def _told(self, history: History) -> History:
         for batch, outcomes in history:
-            self.asked += _counted(batch)
+            self.count(batch[-1].n, _counted(batch))
             yield batch, outcomes
+
+    def count(self, n: int, asked: int) -> None:
+        """Count the nodes of picks up to number `n`."""
+        self.asked, self.picks = self.asked + asked, n + 1
 
 
 class _Columns:
@@ -57,7 +62,7 @@ class _Columns:
 
     def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
         for columns in self.history.columns(features=features, rest=rest):
-            self.bounded.asked += int((~np.isin(columns.act, FREE)).sum())
+            self.bounded.count(int(columns.n[-1]), int((~np.isin(columns.act, FREE)).sum()))
             yield columns
 
 

@@ -78,7 +78,7 @@ class WindowPlanner:
             self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
 
     def fold(self, ledger: Ledger, now: float = inf) -> None:
-        """Take and settle every request of the ledger when it was; a request that was never settled stays spent.
+        """Begin anew: take and settle every request of the ledger when it was; one that was never settled stays spent.
 
         Afterwards every window lets its next request fly alone: what was in flight when the last run ended may have
         opened the server's window later than we know. Patience with failures is new in every run, and a credential
@@ -88,8 +88,12 @@ class WindowPlanner:
             ledger: all requests.
             now: what the ledger dates later counts as of now: the clock was set back since.
         """
-        if self.shared is not None:
-            self.cycle = Cycle(self.cycle.cap, self.cycle.day)
+        self.backoff.reset()
+        self.budget = Budget(self.budget.caps)
+        self.cycle = Cycle(self.cycle.cap, self.cycle.day)
+        if self.shared is None:
+            self.lanes = Lanes(self.policy, self.lanes.credentials)
+            self.backoff.place = self.lanes.place
         lanes = self.lanes
         self.lanes = lanes.past()
         try:

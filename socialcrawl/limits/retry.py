@@ -143,6 +143,11 @@ class Backoff:
         self.others.shift(delta)
         self._counted = {lane: at + delta for lane, at in self._counted.items()}
 
+    def reset(self) -> None:
+        """Forget all failures, and the pauses that were drawn."""
+        self.anew()
+        self.draws = 0
+
     def anew(self) -> None:
         """Begin with new patience: a new run."""
         self.worked, self.since, self.count = False, None, 0

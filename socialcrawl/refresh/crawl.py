@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.model import Node, Outcome, Pick, Stop
-from socialcrawl.protocols import Batch, Columnar, Columns, History
+from socialcrawl.protocols import Batch, Columnar, Columns, History, skip_known
 from socialcrawl.refresh.answers import Answers
 from socialcrawl.refresh.estimate import Estimate, estimate
 from socialcrawl.refresh.how import How
@@ -126,6 +126,7 @@ class Refresh:
 
     def fold(self, history: History) -> None:
         """Absorb every finished batch: at once, where the history can be read as columns."""
+        history = skip_known(history, self.picks)
         if not isinstance(history, Columnar):
             for batch, outcomes in history:
                 self.absorb(batch, outcomes)

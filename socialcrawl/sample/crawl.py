@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.model import ON_TOPIC, STEPS, Node, Outcome, Pick, Stop
-from socialcrawl.protocols import Batch, History
+from socialcrawl.protocols import Batch, History, skip_known
 from socialcrawl.sample.ends import complaint, ending
 from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import UNREAD
@@ -98,8 +98,8 @@ class Sample:
         self._move()
 
     def fold(self, history: History) -> None:
-        """As if every finished batch had been absorbed in turn; the walks are moved once, at the end."""
-        for batch, outcomes in history:
+        """Absorb every finished batch in turn, but for those that were; the walks are moved once, at the end."""
+        for batch, outcomes in skip_known(history, self.picks):
             for pick, outcome in zip(batch, outcomes, strict=True):
                 self._take(pick, outcome)
             if len(self._new) >= CHUNK:

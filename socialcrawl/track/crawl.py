@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.importance.opic import Cash
 from socialcrawl.model import Node, Outcome, Pick, Stop, Wait
-from socialcrawl.protocols import Batch, History
+from socialcrawl.protocols import Batch, History, skip_known
 from socialcrawl.track.choice import Choice
 from socialcrawl.track.picture import CRAWLED, FRONTIER, GONE, Picture
 from socialcrawl.track.renames import merge
@@ -107,8 +107,8 @@ class Track:
             self._wake()
 
     def fold(self, history: History) -> None:
-        """Absorb every finished batch in turn."""
-        for batch, outcomes in history:
+        """Absorb every finished batch in turn, but for those that were absorbed before."""
+        for batch, outcomes in skip_known(history, self.picks):
             self.absorb(batch, outcomes)
 
     def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
