@@ -1,7 +1,7 @@
 """How much of what strangers send is held at once: one set of numbers for every platform and every file.
 
 Servers and files may say anything. Where their bytes come in, size, memory and time are bounded by these numbers;
-`docs/security.md` lists who is bounded where.
+SECURITY.md says who is trusted with what.
 """
 
 import threading

@@ -31,7 +31,7 @@ FLOORS = [
 HOMES = {
     "tweepy": ("sources/",),
     "requests": ("sources/",),
-    "httpx": ("sources/", "daemon/notices.py"),
+    "httpx": ("sources/",),
     "httpcore": ("sources/http_client.py", "sources/network.py"),
     "selectolax": ("sources/",),
     "protego": ("sources/",),
