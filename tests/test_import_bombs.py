@@ -10,6 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from limited import MORE, limited
 
+from socialcrawl.imports.datasets import gathered
+from socialcrawl.imports.naming import Naming
+from socialcrawl.imports.trouble import Trouble
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 MB = 1_000_000
 LESS = 40 * MB
@@ -152,6 +156,18 @@ def test_a_bomb_is_refused_with_its_place_in_200_mb(make, tmp_path):
         assert words in done.err
     kept = limited("sql", "select count(*) from post", "--db", tmp_path / "a.db")
     assert kept.out.split()[-1:] in ([], ["0"])
+
+
+@pytest.mark.parametrize("mark", [",", " "])
+def test_a_dataset_of_long_lines_is_read_whole_in_pieces(mark, tmp_path):
+    rows = [mark.join(["source", "target", *(f"note{i}" for i in range(9))])]
+    rows += [mark.join([f"user{i}", f"user{i + 1}", *["x" * 100_000] * 9]) for i in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join([*rows, "y" * 1_100_000, rows[1]]))
+    trouble, pieces = Trouble(), []
+    found = gathered([tmp_path / "a.csv"], Naming("x", "names"), trouble, lambda _, count: pieces.append(count))
+    assert (len(found.source), len(found.whos)) == (13, 13)
+    assert trouble.first == [f"{tmp_path / 'a.csv'}, line 14: it is longer than 1 MB"]
+    assert pieces == [5, 10, 13]
 
 
 def lab_text_often(folder):

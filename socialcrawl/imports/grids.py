@@ -16,7 +16,7 @@ from typing import IO, Any
 from socialcrawl.bounds import MAX_BATCH, MAX_ROW
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.cells import NOT_UTF8
-from socialcrawl.imports.lines import UNREADABLE, Record, first_bytes, lines, opened, reason_of, too_long
+from socialcrawl.imports.lines import NO_END, UNREADABLE, first_bytes, lines, opened, reason_of, too_long
 from socialcrawl.imports.parquet import PARQUET, sheet
 from socialcrawl.imports.trouble import Trouble
 
@@ -98,6 +98,7 @@ class _Lines:
     ) -> None:
         self.path, self.trouble = path, trouble
         self._held = 0  # characters since a chunk began
+        self._number = self._size = 0  # of the last line; characters since a row began
         self._texts = self._decoded(file)
         head = list(islice(self._texts, 2))
         self._mark = _between([text for _, text in head], words, legal)
@@ -122,12 +123,11 @@ class _Lines:
                 yield numbers, [list(column) for column in zip(*rows, strict=True)]
 
     def _some(self) -> list[tuple[int, list[Cell]]]:
-        """The next rows: `CHUNK`, or fewer if they are long."""
-        some, self._held = [], 0
-        for one in islice(self._rows, CHUNK):
-            some.append(one)
-            if self._held > MAX_BATCH:
-                break
+        """The next rows: `CHUNK`, or fewer if they are long; none at the end."""
+        some = list(islice(self._rows, CHUNK))
+        if self._held > MAX_BATCH:  # then no more rows came, though there may be some
+            self._rows = self._split([])
+        self._held = 0
         return some
 
     def _unfit(self, number: int, row: list[Cell], width: int) -> bool:
@@ -148,7 +148,6 @@ class _Lines:
                 self._bad(number, NOT_UTF8)
                 continue
             if (bare := text.strip()) and not bare.startswith(REMARKS):
-                self._held += len(text)
                 yield number, text
 
     def _split(self, head: list[tuple[int, str]]) -> Iterator[tuple[int, list[Cell]]]:
@@ -156,20 +155,36 @@ class _Lines:
         if self._mark is None or self._mark == " ":
             for number, text in texts:
                 bare = text.strip()
+                self._held += len(bare)
                 yield number, [bare.strip('"')] if self._mark is None else [*bare.split()]
+                if self._held > MAX_BATCH:
+                    return
             return
-        record = Record(texts)
-        reader = csv.reader(record, strict=True, delimiter=self._mark)
+        reader = self._reader(texts)
         while True:
-            record.size = 0
             try:
                 row = next(reader, None)
             except csv.Error as error:
-                self._bad(record.number, reason_of(error))
-                continue
+                self._bad(self._number, reason_of(error))
+                reader, row = self._reader(texts), []
             if row is None:
                 return
-            yield record.number, [cell.strip() or None for cell in row]
+            self._held += self._size
+            self._size = 0
+            if row:
+                yield self._number, [cell.strip() or None for cell in row]
+                if self._held > MAX_BATCH:
+                    return
+
+    def _reader(self, texts: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
+        return csv.reader(self._noting(texts), strict=True, delimiter=self._mark or ",")
+
+    def _noting(self, texts: Iterator[tuple[int, str]]) -> Iterator[str]:
+        for self._number, text in texts:
+            self._size += len(text)
+            if self._size > MAX_ROW:
+                raise csv.Error(NO_END)
+            yield text
 
     def _bad(self, number: int, why: str) -> None:
         self.trouble.add(f"{self.path}, line {number}", why)

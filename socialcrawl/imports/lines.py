@@ -8,6 +8,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import IO
@@ -38,6 +39,10 @@ def grown(path: Path, where: str) -> PostsFileError:
 def size_of(count: int) -> str:
     """Return a number of bytes as text."""
     return f"{count / 1e6:,.0f} MB" if count >= 1_000_000 else f"{count:,} bytes"
+
+
+NO_END = f"it is longer than {size_of(MAX_ROW)}: a quotation mark may be left open"
+"""What is wrong with a row that goes on and on."""
 
 
 def too_long(most: int) -> str:
@@ -78,19 +83,22 @@ def lines(path: Path, file: IO[bytes] | gzip.GzipFile, most: int) -> Iterator[tu
     Raises:
         PostsFileError: the file unpacks to more than it may.
     """
-    left = float(allowed(path)) if isinstance(file, gzip.GzipFile) else inf
-    number, read = 0, file.readline
-    while raw := read(most + 1):
-        number += 1
-        left -= len(raw)
-        is_long = len(raw) > most
+    is_packed = isinstance(file, gzip.GzipFile)
+    left = float(allowed(path)) if is_packed else inf
+    read = file.readline
+    for number, raw in enumerate(iter(partial(read, most + 1), b""), 1):
+        if is_packed:
+            left -= len(raw)
+        if len(raw) <= most and left >= 0:
+            yield number, raw
+            continue
         piece = raw
-        while is_long and left >= 0 and piece and not piece.endswith(b"\n"):
+        while left >= 0 and piece and not piece.endswith(b"\n"):
             piece = read(PIECE)
             left -= len(piece)
         if left < 0:
             raise grown(path, f"{path}, line {number}")
-        yield number, None if is_long else raw
+        yield number, None
 
 
 def check_packed(path: Path) -> None:
@@ -140,7 +148,7 @@ class Record:
             raise csv.Error(too_long(MAX_ROW))
         self.size += len(text)
         if self.size > MAX_ROW:
-            raise csv.Error(f"{too_long(MAX_ROW)}: a quotation mark may be left open")
+            raise csv.Error(NO_END)
         return text
 
 
