@@ -197,17 +197,20 @@ def test_a_certificate_that_nobody_trusts_gets_no_token(encrypted):
     assert "SSLCertVerificationError" in reply.why
 
 
-@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
-@pytest.mark.parametrize(("parts", "kind"), [((), "lost"), ((GOOD,), "ok")])
-def test_behind_tls_a_request_that_left_is_lost_too(parts, kind, variable, encrypted, tmp_path, monkeypatch):
+@pytest.fixture(params=["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+def trusted(request, encrypted, tmp_path, monkeypatch):
+    """The same context, whose certificate the environment names as one to be trusted."""
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv(variable, str(tmp_path / "own.pem"))
+    monkeypatch.setenv(request.param, str(tmp_path / "own.pem"))
     http_client.make_context.cache_clear()
-    try:
-        with server(shaking_hands(encrypted, answering(*parts))) as port:
-            assert send(f"https://127.0.0.1:{port}", timeline()).kind == kind
-    finally:
-        http_client.make_context.cache_clear()
+    yield encrypted
+    http_client.make_context.cache_clear()
+
+
+@pytest.mark.parametrize(("parts", "kind"), [((), "lost"), ((GOOD,), "ok")])
+def test_behind_tls_a_request_that_left_is_lost_too(parts, kind, trusted):
+    with server(shaking_hands(trusted, answering(*parts))) as port:
+        assert send(f"https://127.0.0.1:{port}", timeline()).kind == kind
 
 
 @pytest.mark.parametrize(
