@@ -171,7 +171,7 @@ def test_a_dataset_of_long_lines_is_read_whole_in_pieces(mark, tmp_path):
 
 
 def lab_text_often(folder):
-    return repeated(folder / "a.parquet", "x" * 3 * MB, 2000), "read_posts", "a.parquet unpacks to more than 100 MB"
+    return repeated(folder / "a.parquet", "x" * 3 * MB, 2000), "read_posts", "a.parquet unpacks to more than 50 MB"
 
 
 def lab_lines_without_end(folder):
@@ -196,7 +196,7 @@ def lab_edges_often(folder):
     ends = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["x" * 3 * MB]))
     path = folder / "a.parquet"
     pq.write_table(pa.table({"source": ends, "target": ends}), path, compression="zstd", write_statistics=False)
-    return path, "from_edges", "a.parquet unpacks to more than 100 MB"
+    return path, "from_edges", "a.parquet unpacks to more than 50 MB"
 
 
 def lab_zeros(folder):

@@ -23,15 +23,15 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 """What reading a file can raise, packed or not."""
 
 
-def allowed(path: Path) -> int:
-    """Return the number of bytes that a packed file may unpack to."""
-    return max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+def allowed(path: Path, least: int = MAX_UNPACKED) -> int:
+    """Return the number of bytes that a packed file may unpack to; any may to `least`."""
+    return max(least, MAX_GROWTH * path.stat().st_size)
 
 
-def grown(path: Path, where: str) -> PostsFileError:
+def grown(path: Path, where: str, least: int = MAX_UNPACKED) -> PostsFileError:
     """Return the error that a file unpacks to more than `allowed`."""
     return PostsFileError(
-        f"{where}: {path.name} unpacks to more than {size_of(allowed(path))}, which is over {MAX_GROWTH} times its "
+        f"{where}: {path.name} unpacks to more than {size_of(allowed(path, least))}, which is over {MAX_GROWTH} times its "
         "size. Unpack it yourself if you trust it, and import the result."
     )
 

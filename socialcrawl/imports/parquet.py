@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.bounds import MAX_BATCH, MAX_CELL, MAX_COLUMNS
+from socialcrawl.bounds import MAX_BATCH, MAX_CELL, MAX_COLUMNS, MAX_UNPACKED
 from socialcrawl.imports.layout import check_footer, refused, rows_at_once
 from socialcrawl.imports.lines import allowed, grown, too_long
 from socialcrawl.imports.pages import PageError
 from socialcrawl.imports.trouble import Trouble
 
 PARQUET = b"PAR1"
+HELD = MAX_UNPACKED // 2  # bytes that a file may unpack to, however small, where all of it is held
 WHOLE = 65_536  # rows that are read together where all are wanted
 BUFFER = 1_000_000  # bytes of a column that are read from the disk at once
 Cells = Callable[[Any], list[Any]]
@@ -60,19 +61,19 @@ class Sheet:
                 yield self._read([column.slice(part.start, len(part)) for column in columns], numbers, cells or _listed)
             done += count
 
-    def batches(self, most: int) -> Iterator[tuple[list[Any], int]]:
+    def batches(self, most: int, least: int = MAX_UNPACKED) -> Iterator[tuple[list[Any], int]]:
         """Iterate over (columns as arrays of pyarrow, their length), at most `most` rows at a time.
 
         Raises:
             PostsFileError: the file unpacks to more than it may.
         """
-        done, left, size = 0, allowed(self._path), min(most, self._most)
+        done, left, size = 0, allowed(self._path, least), min(most, self._most)
         for group in range(self._file.num_row_groups):  # rows of several might have too many lists together
             for batch in self._file.iter_batches(size, [group], columns=self.chosen, use_threads=False):
                 columns = [_plain(column) for column in batch.columns]
                 left -= sum(column.nbytes for column in columns)
                 if left < 0:
-                    raise grown(self._path, f"{self._path}, row {done + 1}")
+                    raise grown(self._path, f"{self._path}, row {done + 1}", least)
                 yield columns, batch.num_rows
                 done += batch.num_rows
 
@@ -145,7 +146,7 @@ def table(path: Path, wanted: Sequence[str] | None = None) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     with sheet(path, Trouble(), wanted) as found:
-        batches = [pa.RecordBatch.from_arrays(columns, names=found.chosen) for columns, _ in found.batches(WHOLE)]
+        batches = [pa.RecordBatch.from_arrays(columns, names=found.chosen) for columns, _ in found.batches(WHOLE, HELD)]
         return pa.Table.from_batches(batches, None if batches else found.schema)
 
 
