@@ -32,8 +32,8 @@ def grown(path: Path, where: str, least: int = MAX_UNPACKED) -> PostsFileError:
     """Return the error that a file unpacks to more than `allowed`."""
     most = size_of(allowed(path, least))
     return PostsFileError(
-        f"{where}: {path.name} unpacks to more than {most}, which is over {MAX_GROWTH} times its size. Unpack it yourself "
-        "if you trust it, and import the result."
+        f"{where}: {path.name} unpacks to more than {most}, which is over {MAX_GROWTH} times its size. Unpack it "
+        "yourself if you trust it, and import the result."
     )
 
 
