@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ONLY :=
+TINY :=
 
 .PHONY: demo test lint types format advisories chaos bench lock clean help
 
@@ -16,7 +17,7 @@ help:
 	@echo "make lint types format    ruff; mypy --strict; ruff format"
 	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
-	@echo "make bench   measure; ONLY=name for one (see benchmarks/README.md)"
+	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work"
 	@echo "make lock    renew the lock files (needs uv)"
 
 demo: $(VENV)/.core
@@ -47,7 +48,7 @@ chaos: $(VENV)/.dev
 	SOCIALCRAWL_EXAMPLES=1 $(BIN)/pytest -n 2 --dist worksteal --timeout=1800
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks $(ONLY)
+	BENCH_TINY=$(TINY) $(BIN)/python -m benchmarks $(ONLY)
 
 lock:
 	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \

@@ -6,15 +6,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.lab.generate import generate, topics, write
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.mock.child import spawn
 
 TITLE = "Bluesky at r = auto: the mock answers after 150 ms, one window of 3,000 requests in 300 s and what follows it"
 TARGET = "at least 99 %"
-K, D, LATENCY = 3_000, 300.0, "150ms"
-SEEDS = 40
+K, D, LATENCY = sized(3_000, 40), float(sized(300, 2)), "150ms"
+SEEDS = sized(40, 10)
+USERS = sized(20_000, 300)
 CAMPAIGN = """name = "busy"
 database = "busy.db"
 [topic]
@@ -47,7 +48,7 @@ def measure(k: int = K, d: float = D, windows: int = 2) -> list[Figure]:
     word = next(iter(topics().values()))
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        write(folder / "posts.parquet", generate(20_000, 1, posts_per_user=6.0, weeks=1))
+        write(folder / "posts.parquet", generate(USERS, 1, posts_per_user=6.0, weeks=1))
         authors = dict.fromkeys(read_posts(folder / "posts.parquet").authors)
         seeds = [f"{name.lower().replace('_', '-')}.mock.social" for name in list(authors)[:SEEDS]]
         options = "--platform", "bluesky", "--latency", LATENCY, "--platform-limit", f"bluesky {k}/{d:g}s"

@@ -6,16 +6,27 @@ import sys
 import tempfile
 import time
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 
 TITLE = "The demo on generated posts: 1,200 steps, windows of 300 requests per 3 s, whole process"
+STEPS, WINDOW = sized(1_200, 40), sized(3, 1)
 
 
 def measure() -> list[Figure]:
     """Wall seconds of `socialcrawl demo`, windows filled and 429s by the mock's own count."""
     with tempfile.TemporaryDirectory() as scratch:
         begin = time.perf_counter()
-        command = [sys.executable, "-m", "socialcrawl", "demo", "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "socialcrawl",
+            "demo",
+            "--json",
+            "--steps",
+            str(STEPS),
+            "--window",
+            f"{WINDOW}s",
+        ]
         done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=True)
         took = time.perf_counter() - begin
     told = json.loads(done.stdout)

@@ -8,6 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 PAGE = Path(__file__).parent / "README.md"
+TINY = "BENCH_TINY"  # the environment variable; it also reaches the processes that a benchmark starts
+
+
+def is_tiny() -> bool:
+    """Return whether benchmarks run at a tiny size: to see that they work, not how fast anything is."""
+    return bool(os.environ.get(TINY))
+
+
+def sized(full: int, tiny: int) -> int:
+    """Return the size to measure at: `full`, or `tiny` where BENCH_TINY is set."""
+    return tiny if is_tiny() else full
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.lab.generate import generate, topics, write
 from socialcrawl.lab.posts import Posts, read_posts
 from socialcrawl.mock.server import running
 
 TITLE = "Idle daemon: three campaigns that have worked and rest, health page served, over 60 s"
-SECONDS = 60.0
+SECONDS = sized(60, 1)
+SETTLED = sized(2, 0)  # seconds from the last campaign's rest to the first look
 CAMPAIGN = """name = "{name}"
 database = "{name}.db"
 [topic]
@@ -53,7 +54,7 @@ def measure() -> list[Figure]:
             child = subprocess.Popen(command, stderr=log, env={**os.environ, "X_BEARER_TOKEN": "bench"})
         try:
             _rest(Path(place) / "log", child)
-            time.sleep(2.0)
+            time.sleep(SETTLED)
             before = _seconds(child.pid)
             time.sleep(SECONDS)
             share = (_seconds(child.pid) - before) / SECONDS

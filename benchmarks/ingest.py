@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from benchmarks.server import a_server
 from socialcrawl.limits.policy import Tariff
 from socialcrawl.model import Grant, Mention, Page, PostRow, Reply, Request, Who, iso, unix
@@ -22,7 +22,7 @@ from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.tables import account, charge, hit, mention, post, request
 
 TITLE = "Storing pages of 100 posts (all columns, a mention each, hits, ledger, day rule): a transaction a page"
-PAGES, WARM, ROUNDS = 240, 20, 5
+PAGES, WARM, ROUNDS = sized(240, 4), sized(20, 1), sized(5, 1)
 BEGIN = 1_700_000_000.0
 ORDER = (account, request, post, mention, hit, charge)
 TEXT = "the mount of this new tent drifts when it is cold outside and the clouds come in from the west, try again"

@@ -8,21 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, is_tiny
 from socialcrawl.lab.kumar.dynamic import EXPANSIONS, RECRAWLS, Setting, jobs, tracked, world
 from socialcrawl.lab.kumar.generated import Shape, generate
 from socialcrawl.lab.pool import crawled
 
 TITLE = "Tracking in a time graph: 340,000 links, 18 pairs of policies, 24 days, a fetch every 20 s"
+TINY = Shape(nodes=200, links=1_000, days=1.0), Setting(every=3_600.0, k=10, points=4)
 
 
 def measure() -> list[Figure]:
     """Seconds of making the graph and of all crawls, as many processes as processors; processor time beside it."""
+    shape, setting = TINY if is_tiny() else (Shape(), Setting())
     begin = time.perf_counter()
-    graph = generate(Shape())
+    graph = generate(shape)
     made = time.perf_counter() - begin
     begin = time.perf_counter()
-    there = world("generated", graph, Setting())
+    there = world("generated", graph, setting)
     aimed = time.perf_counter() - begin
     planned = [replace(job, crawl=_timed) for job in jobs(there, EXPANSIONS, RECRAWLS, [1])]
     with tempfile.TemporaryDirectory() as scratch:

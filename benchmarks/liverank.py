@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.links import distinct
 from socialcrawl.refresh.old import Old
 from socialcrawl.refresh.ranks import Ranks
 
 TITLE = "LiveRanks on a generated graph of 10,000,000 nodes and 150,000,000 links"
-NODES, LINKS = 10_000_000, 150_000_000
+NODES, LINKS = sized(10_000_000, 2_000), sized(150_000_000, 30_000)
 DANGLING = 0.2  # share of nodes without links out
-SAMPLE = 100_000  # z, at random
+SAMPLE = sized(100_000, 200)  # z, at random
 ACTIVE = 0.15  # share of these that are active
 TOLERANCE = 1e-6  # L1 change
 ROWS = 250_000  # made at a time

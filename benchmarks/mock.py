@@ -16,14 +16,14 @@ import orjson
 import pyarrow as pa
 from pyarrow import parquet
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.mock.child import spawn
 from socialcrawl.sources.x.vocabulary import TWEET
 
 TITLE = "The mock: timeline pages of 100 posts, 1,000,000 posts of 10,000 accounts loaded"
-AUTHORS, POSTS = 10_000, 100
+AUTHORS, POSTS = sized(10_000, 100), 100
 CONNECTIONS = 8
-WARM_ROUNDS = 3
+WARM_ROUNDS = sized(3, 1)
 _LENGTH = re.compile(rb"content-length: (\d+)")
 _WORDS = "the mount of this new tent drifts when it is cold outside and the clouds come in from the west again tomorrow"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.draws import generator
 from socialcrawl.importance.fixpoint import reference
 from socialcrawl.importance.known import Known
@@ -14,7 +14,7 @@ from socialcrawl.importance.opic import Cash, Floats
 from socialcrawl.importance.selection import SELECTIONS, selection
 
 TITLE = "Static OPIC, 1,000,000 nodes, 10,000,000 links (in-degrees ~ k^-2.1, out-degrees Poisson), small edges of 1"
-NODES, LINKS = 1_000_000, 10_000_000
+NODES, LINKS = sized(1_000_000, 1_000), sized(10_000_000, 10_000)
 ROUNDS = (1, 3, 10)  # steps per node
 TOP = 100
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import tweepy
 from pyarrow import parquet
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.child import spawn
@@ -30,7 +30,7 @@ from socialcrawl.store.held import Reuse
 from socialcrawl.store.sql import SqlStore
 
 TITLE = "A page of 100 posts with 100 mentions: ours against the barest loop"
-AUTHORS, ROUNDS = 100, 4
+AUTHORS, ROUNDS = sized(100, 10), sized(4, 1)
 TEXT = (
     "the mount of this new tent drifts when it is cold outside and the clouds come in from the west, I think "
     "we should try again tomorrow"

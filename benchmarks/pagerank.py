@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from benchmarks.opic import LINKS, NODES, web
 from socialcrawl.importance.matrix import out_links
 from socialcrawl.importance.opic import Floats
@@ -18,7 +18,7 @@ from socialcrawl.importance.pagerank import DAMPING, pagerank
 
 TITLE = "PageRank, 1,000,000 nodes, 10,000,000 links, every node with links, median of 3 runs"
 TOLERANCES = (1e-6, 1e-10)
-RUNS = 3
+RUNS = sized(3, 1)
 
 
 def measure() -> list[Figure]:

@@ -7,23 +7,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import iso
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
 
 TITLE = "Restart on SQLite: 1,000,000 users, 10,000,000 links, 1,000,000 requests; whole process, cold database"
-USERS, LINKS, SEEDS, NODES = 1_000_000, 10_000_000, 50, 3_000_000
+USERS, LINKS, NODES = sized(1_000_000, 1_000), sized(10_000_000, 10_000), sized(3_000_000, 3_000)
+SEEDS = 50
 ESTIMATORS = ("nh-ne-sum", "hybrid-sum")
 PIECE, BEGIN = 20_000, 1_700_000_000.0
+REQUEST = (
+    "id, n, part, endpoint, params, credential, items, most, sent_at, arrived_at, kind, status, posts, cost, cursor, "
+    "headers, answer, digest, new_posts, new_users, post_ids, nodes"
+)
 SCRIPT = """
 import json, sys
 from pathlib import Path
@@ -87,15 +92,21 @@ def generate(path: Path, users: int = USERS, links: int = LINKS, nodes: int = NO
         n = np.arange(first, min(first + PIECE, users))
         missing = (rng.random(len(n)) < 0.05) & (n >= SEEDS)
         hits = np.where(missing, 0, rng.geometric(0.3, len(n)) - 1)
-        raw.executemany("insert into pick values (1, ?, ?, ?, ?, ?, ?)", _picks(n, rng))
-        raw.executemany("insert into outcome values (1, ?, ?, ?, ?, ?, ?, ?)", _outcomes(n, hits, missing))
-        raw.executemany(f"insert into request values ({', '.join('?' * 23)})", _requests(n))
+        _insert(raw, "pick", "n, batch, node, act, score, features", _picks(n, rng))
+        _insert(raw, "outcome", "n, node, at, value, occurrences, posts, missing", _outcomes(n, hits, missing))
+        _insert(raw, "request", REQUEST, _requests(n))
         rows = _links(n[~missing], rng, links / users / 0.95, nodes)
-        raw.executemany("insert into link values (1, ?, ?, ?, ?)", rows)
+        _insert(raw, "link", "n, position, node, alpha", rows)
         written += len(rows)
         raw.commit()
     raw.close()
     return written
+
+
+def _insert(raw: sqlite3.Connection, table: str, columns: str, rows: Iterable[tuple[object, ...]]) -> None:
+    """Store rows of campaign 1 by the names of their columns, so that a new column of the schema does not matter."""
+    marks = ", ".join("?" * (columns.count(",") + 1))
+    raw.executemany(f"insert into {table} (campaign, {columns}) values (1, {marks})", rows)
 
 
 def _worth(hits: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -118,7 +129,7 @@ def _requests(n: NDArray[np.int64]) -> Iterator[tuple[object, ...]]:
         ids = orjson.dumps([str(10**18 + 10 * number + i) for i in range(10)]).decode()
         headers = f"[{BEGIN},[[{10_000 - number % 10_000},10000,{BEGIN + 900.0},false]]]"
         yield (
-            number + 1, 1, number, 1, "/2/users/:id/tweets", f'{{"id":"{number}","max_results":"100"}}', "main", 100,
+            number + 1, number, 1, "/2/users/:id/tweets", f'{{"id":"{number}","max_results":"100"}}', "main", 100,
             50_000, at, at, "ok", 200, 10, 5_000, None, headers, None, f"{number:032x}", 10, 0, ids,
             orjson.dumps([[0, number, 1, number + 1], [], []]).decode(),
         )  # fmt: skip

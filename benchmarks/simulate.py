@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.lab.graphs import read, write
 from socialcrawl.lab.twitterlike import TOPICS, twitter_like
 
 TITLE = "Replayed crawls: 17 M nodes, 93 M links, 50 seeds, 100,000 steps at r = 1"
-USERS, LINKS, BUDGET, SEEDS = 17_000_000, 93_000_000, 100_000, 50
+USERS, LINKS = sized(17_000_000, 5_000), sized(93_000_000, 30_000)
+BUDGET, SEEDS = sized(100_000, 50), sized(50, 5)
 WORLDS = {"happy": "many positive nodes", "jazz": "the positive frontier runs out, millions tie at 0"}
 TARGETS = {"nh-ne-sum": "under 15 s", "hybrid-sum": "under 40 s"}
 

@@ -5,9 +5,10 @@ import subprocess
 import sys
 import time
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 
 TITLE = "Start of the command, whole process, median of 9"
+RUNS = sized(9, 1)
 
 
 def measure() -> list[Figure]:
@@ -20,7 +21,7 @@ def measure() -> list[Figure]:
 
 def _median(*arguments: str) -> float:
     times = []
-    for _ in range(9):
+    for _ in range(RUNS):
         begin = time.perf_counter()
         subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
         times.append(time.perf_counter() - begin)

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from benchmarks.figure import Figure
+from benchmarks.figure import Figure, sized
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.garbage import uncollected
 from socialcrawl.lab.doors import Tape, parts
@@ -15,8 +15,12 @@ from socialcrawl.sample.how import How
 from socialcrawl.sources.known import Known, KnownGraph
 
 TITLE = "Walks through a known graph of 1,000,000 nodes and 10,000,000 links, half of it on topic"
-NODES, LINKS = 1_000_000, 10_000_000
-MANY, FETCHES, ALONE = 1_000, 200_000, 20_000  # walks, nodes read by them, nodes read by a walk alone
+NODES, LINKS = sized(1_000_000, 2_000), sized(10_000_000, 20_000)
+MANY, FETCHES, ALONE = (
+    sized(1_000, 10),
+    sized(200_000, 200),
+    sized(20_000, 100),
+)  # walks, nodes read by them, nodes read by a walk alone
 
 
 def measure() -> list[Figure]:
