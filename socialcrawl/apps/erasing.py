@@ -50,6 +50,14 @@ ROWS = {
     "epoch": "epochs begun",
 }
 
+MATCHES = {
+    "request": "the address that was fetched names them",
+    "id": "a field holds their id or that of a post of theirs",
+    "name": "a field holds their name",
+    "text": "a text holds their @name",
+    "link": "a link leads to their profile, page or post",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Manner:
@@ -152,7 +160,7 @@ def _of_kind(report: Report, kind: str) -> Report:
     def named(keys: list[str]) -> list[str]:
         return [f"{kind}:{key.removeprefix('user:')}" if key.startswith("user:") else key for key in keys]
 
-    return Report(report.counts, named(report.unheld), named(report.before))
+    return Report(report.counts, named(report.unheld), named(report.before), report.answers)
 
 
 def _agreed(report: Report, more: str, manner: Manner) -> None:
@@ -165,12 +173,16 @@ def _agreed(report: Report, more: str, manner: Manner) -> None:
 def _tell(report: Report, more: str, manner: Manner) -> None:
     if manner.as_json:
         told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
+        told["answers"] = report.answers
         write_json(json.dumps(told))
         return
     write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
     for table, words in ROWS.items():
         if report.counts.get(table):
             write_line(f"  {report.counts[table]:>9,}  {words}")
+        for kind, why in MATCHES.items() if table == "response" else ():
+            if report.answers.get(kind):
+                write_line(f"  {'':>9}    {report.answers[kind]:,}: {why}")
     if report.nothing:
         write_line("  nothing: there is nothing of it here")
     _listed("not held, and from now on kept out", report.unheld)

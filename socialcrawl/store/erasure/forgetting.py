@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from socialcrawl.store.epochs import begun
-from socialcrawl.store.erasure import derived, found, ledger, rows, seats, shortened, tombstones
+from socialcrawl.store.erasure import archive, derived, found, ledger, rows, seats, shortened, tombstones
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.orders import Order
 
@@ -19,11 +19,13 @@ class Report:
         counts: rows removed or changed, by table; `text` counts others' posts and profiles that were reworded.
         unheld: what was named and is not in the database, as `user:ID`, `@name`, `post:ID`; a tombstone keeps it out.
         before: what was named and had been forgotten before.
+        answers: of the original answers removed, how many by the kind of match: see `speaking.KINDS`.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     unheld: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
+    answers: dict[str, int] = field(default_factory=dict)
 
     @property
     def nothing(self) -> bool:
@@ -45,7 +47,14 @@ def forget(connection: Connection, order: Order, now: str, platform: str = "x") 
     places, scrubbed = rows.unplaced(connection, order, platform) if order.places else (0, set())
     gone = found.of_order(connection, order, platform)
     report = Report(*({}, *_named(connection, order, gone, known)))
-    report.counts = _erased(connection, gone, now, "forget", lambda: _of_others(connection, gone, now, scrubbed))
+    numbers = archive.known_numbers(connection, gone)
+
+    def others() -> dict[str, int]:
+        told = _of_others(connection, gone, now)
+        report.answers = dict(archive.remove_answers(connection, gone, scrubbed, numbers))
+        return told | {"response": sum(report.answers.values())}
+
+    report.counts = _erased(connection, gone, now, "forget", others)
     report.counts["text"] += places
     return report
 
@@ -88,17 +97,12 @@ def _erased(
     return counts
 
 
-def _of_others(connection: Connection, gone: Gone, now: str, scrubbed: set[str]) -> dict[str, int]:
+def _of_others(connection: Connection, gone: Gone, now: str) -> dict[str, int]:
     """What others' rows hold of the forgotten, and the forgotten's own accounts."""
     cited = rows.cited(connection)
     reworded = rows.reworded(connection, gone) if gone.names or gone.ids or gone.posts else 0
     reworded += shortened.shortened(connection, gone)
-    keys = {*gone.ids, *gone.names, *gone.brief, *gone.posts, *scrubbed}
-    return {
-        "text": cited + reworded,
-        "response": rows.unheard(connection, keys),
-        "account": rows.emptied(connection, gone, now),
-    }
+    return {"text": cited + reworded, "account": rows.emptied(connection, gone, now)}
 
 
 def _known(connection: Connection, order: Order, platform: str) -> set[str]:

@@ -1,8 +1,5 @@
 """The rows themselves: posts, accounts and original answers without what goes, and tombstones in its place."""
 
-import json
-import re
-import zlib
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
@@ -23,9 +20,6 @@ PROFILE = ("name", "description", "created_at", "followers", "following", "posts
            "url", "profile_at")  # fmt: skip
 REFERENCES = ("reply_to", "quote_of", "conversation_id")
 PLACES = ("geo", "coordinates", "place")  # what X's JSON says of where a post was written
-WORDS = re.compile(r"\w+")
-ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
-LONGER = re.compile(r"\w++(?:[.@:\\-]++\w++)+")
 MARKS = ("@", "\uff20")
 HOSTS = ("x.com/", "twitter.com/")
 
@@ -54,7 +48,7 @@ def reworded(connection: Connection, gone: Gone) -> int:
         found_in = (post.c[column].icontains(word, autoescape=True) for column in names for word in words)
         columns = columns.where(or_(*found_in))
     ids = {*gone.ids, *gone.posts}
-    for rows in _chunks(connection, columns, post.c.id):
+    for rows in chunks(connection, columns, post.c.id):
         found = [new for row in rows if (new := _reworded(row, gone.names, ids)) is not None]
         statement.run(found)
         number += len(found)
@@ -74,7 +68,7 @@ def _profiles(connection: Connection, gone: Gone, ids: Container[str]) -> int:
     names = ("name", "description", "url")
     statement, number = updating(connection, account, names, "node"), 0
     shown = select(account.c.node, *(account.c[name] for name in names)).where(account.c.description.is_not(None))
-    for rows in _chunks(connection, shown, account.c.node):
+    for rows in chunks(connection, shown, account.c.node):
         found = []
         for node, *texts in rows:
             new = [text and without_names(text, gone.names, ids) for text in texts]
@@ -135,31 +129,6 @@ def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, 
     return len(changed), {*rows, *ids}
 
 
-def unheard(connection: Connection, keys: set[str]) -> int:
-    """The number of original answers removed: those in which one of the ids or names occurs as a word."""
-    wanted = {key.lower() for key in keys}
-    wanted |= {json.dumps(key)[1:-1] for key in wanted if not key.isascii()}  # as JSON may write them
-    longer = any(WORDS.fullmatch(key) is None for key in wanted)
-    columns = select(response.c.request, response.c.url, response.c.headers, response.c.body)
-    found: list[int] = []
-    for rows in _chunks(connection, columns, response.c.request, 200):
-        for row in rows:
-            told = f"{zlib.decompress(row.body).decode(errors='replace')} {row.url} {row.headers}".lower()
-            if not wanted.isdisjoint(WORDS.findall(told)) or (longer and not wanted.isdisjoint(_longer(told))):
-                found.append(row.request)
-    Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",)).run(
-        [(key,) for key in found]
-    )
-    return len(found)
-
-
-def _longer(told: str) -> Iterator[str]:
-    """What may be a name or an id and is more than a word: bob.example.org, did:plc:abc, the address of a page."""
-    for found in LONGER.findall(told):
-        yield from (found, found.rpartition("@")[2])
-    yield from ADDRESS.findall(told)
-
-
 def outlived(connection: Connection, before: str) -> int:
     """The number of original answers removed that arrived before an instant."""
     old = select(request.c.id).where(request.c.arrived_at < before)
@@ -199,8 +168,8 @@ def _stones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list
     return [(tombstones.digest(platform, kind, key), kind, why, now) for key, why in whys.items()]
 
 
-def _chunks(connection: Connection, columns: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
-    """All rows in order of a key, which is the first column, some at a time: they may be written meanwhile."""
+def chunks(connection: Connection, columns: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
+    """Yield all rows in order of a key, which is the first column, some at a time: they may be written meanwhile."""
     rows = connection.execute(columns.order_by(key).limit(size)).all()
     while rows:
         yield rows

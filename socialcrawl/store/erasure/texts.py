@@ -17,6 +17,7 @@ PLAIN = re.compile(r"([A-Za-z0-9_]++)(?![.@]\w|[\u00c0-\u024f])", re.ASCII)
 LINK = re.compile(r"(?<![\w.-])(?:https?://)?(?:\w+\.)?(?:twitter|x)\.com/[^\s\"'<>]*[^\s\"'<>.,;:!?)]", re.IGNORECASE)
 OWNER = re.compile(r"\.com/(?:#!/)?@?(\w+)", re.IGNORECASE)
 WORD = re.compile(r"\w++(?!=)")  # what stands before `=` is the name of a parameter
+SHARED = re.compile(r"[?&]s=\d{1,3}(?=&|$)")  # by which button a link was shared: no id
 WORDS = frozenset({"status", "statuses", "web", "photo", "video", "user"})  # what X's own links say behind the owner
 
 
@@ -33,6 +34,18 @@ def named(texts: Iterable[str]) -> set[str]:
 def linked(texts: Iterable[str]) -> set[str]:
     """What could be ids in links to the platform: of posts, of users."""
     return {word for text in texts for word in _linked(text) if word.isdecimal()}
+
+
+def calls(text: str, names: Container[str]) -> bool:
+    """Return whether a text holds one of the names (in lower case) behind an @."""
+    if "@" not in text and "\uff20" not in text:
+        return False
+    return any(name.lower() in names for match in NAMED.finditer(text) for name in _spelled(match[1]))
+
+
+def leads(text: str, names: Container[str], ids: Container[str] = ()) -> bool:
+    """Return whether a text holds a link to the platform with one of the names (in lower case) or ids."""
+    return ".com/" in text.lower() and _leads(text, names, ids)
 
 
 def without_names(text: str, names: Container[str], ids: Container[str] = ()) -> str:
@@ -80,7 +93,7 @@ def _linked(text: str) -> set[str]:
 
 def _words(link: str) -> Iterator[str]:
     """The words of a link in lower case that could be a name or an id: not the host, not X's own words."""
-    plain = unquote_plus(unquote_plus(link))
+    plain = SHARED.sub("", unquote_plus(unquote_plus(link)))
     owner = OWNER.search(plain)
     begin = owner.end() if owner else plain.lower().find(".com/") + len(".com/")
     if owner:

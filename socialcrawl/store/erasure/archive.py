@@ -1,0 +1,73 @@
+"""Original answers without those that name the forgotten; what counts as naming them is said in `speaking`."""
+
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+import orjson
+from sqlalchemy import Connection, bindparam, delete, select
+
+from socialcrawl.limits.policy import host
+from socialcrawl.store.bulk import Statement
+from socialcrawl.store.erasure.found import Gone
+from socialcrawl.store.erasure.rows import chunks
+from socialcrawl.store.erasure.speaking import Answer, Sought, match, numbers
+from socialcrawl.store.tables import campaign, request, response
+
+CHUNK = 200  # answers read at a time
+
+
+def known_numbers(connection: Connection, gone: Gone) -> set[tuple[str, str]]:
+    """Return the (instance, number) by which questions asked about the forgotten; called before those are cleaned."""
+    if gone.platform != "mastodon" or connection.execute(select(response.c.request).limit(1)).first() is None:
+        return set()
+    columns = select(request.c.id, request.c.endpoint, request.c.params)
+    found: set[tuple[str, str]] = set()
+    for rows in chunks(connection, columns.where(request.c.params.contains('"acct"')), request.c.id):
+        for row in rows:
+            params, at = orjson.loads(row.params), host(row.endpoint)
+            name = str(params.get("acct") or "").lower()
+            if "id" in params and not gone.names.keys().isdisjoint((name, f"{name}@{at}")):
+                found.add((at, str(params["id"])))
+    return found
+
+
+def remove_answers(
+    connection: Connection, gone: Gone, scrubbed: Collection[str], known: Collection[tuple[str, str]] = ()
+) -> Counter[str]:
+    """Remove the original answers that name what goes; return how many by the kind of their first match.
+
+    Args:
+        connection: the database, in a transaction.
+        gone: what goes.
+        scrubbed: ids of posts whose places go.
+        known: the (instance, number) by which instances of Mastodon know the forgotten.
+    """
+    posts = frozenset((*gone.posts, *scrubbed))
+    sought = Sought(gone.platform, frozenset(gone.ids), frozenset(gone.names), posts, frozenset(known))
+    if gone.platform == "mastodon":
+        more = {told for _, answer in _answers(connection) for told in numbers(answer, sought)}
+        sought = Sought(gone.platform, sought.ids, sought.names, posts, frozenset({*known, *more}))
+    found: dict[int, str] = {}
+    for key, answer in _answers(connection):
+        if (kind := match(answer, sought)) is not None:
+            found[key] = kind
+    Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",)).run(
+        [(key,) for key in found]
+    )
+    return Counter(found.values())
+
+
+def _answers(connection: Connection) -> Iterator[tuple[int, Answer]]:
+    """All original answers, by request.id."""
+    columns = select(
+        response.c.request, response.c.url, response.c.headers, response.c.body, request.c.endpoint, campaign.c.platform
+    )
+    joined = columns.outerjoin(request, request.c.id == response.c.request).outerjoin(
+        campaign, campaign.c.id == request.c.campaign
+    )
+    for rows in chunks(connection, joined, response.c.request, CHUNK):
+        for row in rows:
+            body = zlib.decompress(row.body).decode(errors="replace")
+            at = host(row.endpoint) if row.endpoint else ""
+            yield row.request, Answer(row.url, row.headers, body, row.platform, at or "")
