@@ -143,6 +143,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a campaign, or go on with it where it stopped."""
+    from socialcrawl.access import access  # noqa: PLC0415
     from socialcrawl.apps.campaign import INTERRUPTED, leave, told, work  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.quote import already, confirmed  # noqa: PLC0415
@@ -152,6 +153,8 @@ def run(
     settings = _with_steps(read(campaign), steps)
     console, meant = plain(), plan(settings)
     if meant.billed:
+        meant.guard()
+        access(settings, meant.base, lease=False)  # a token first: without it nothing can cost anything
         try:
             confirmed(meant, already(meant), console, yes=yes, ask=not as_json)
         except KeyboardInterrupt:

@@ -27,7 +27,18 @@ from socialcrawl.model import Credential, Grant, Page, Reply, Request, iso
 from socialcrawl.plan import Plan, plan
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
-from socialcrawl.store.health import CURRENT, EMPTY, FOREIGN, OLDER, faults, looked_at, missing, schema, wanting
+from socialcrawl.store.health import (
+    CURRENT,
+    EMPTY,
+    FOREIGN,
+    OLDER,
+    faults,
+    looked_at,
+    missing,
+    schema,
+    unwritable,
+    wanting,
+)
 from socialcrawl.tokens import state_folder
 from socialcrawl.words import span
 
@@ -134,6 +145,8 @@ def _disk(folder: Path) -> Check:
 
 def _database(settings: Settings) -> Check:
     path = settings.database
+    if (why := unwritable(path)) is not None:
+        return Check(FAIL, "database", why)
     if missing(path):
         return Check(OK, "database", f"{path} is not there yet: the first run makes it")
     try:

@@ -1,9 +1,11 @@
 """A database as it is: looked at without being made, brought up to date or changed."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, inspect, text
@@ -56,6 +58,21 @@ def readable(where: Where) -> Iterator[Connection]:
 def missing(where: Where) -> bool:
     """Whether a database is a file that is not there."""
     return isinstance(where, Path) and not where.exists()
+
+
+def unwritable(where: Where) -> str | None:
+    """Return why a run could not write a database, or None if it could; nothing is left behind."""
+    if not isinstance(where, Path):
+        return None  # `wanting` asks the server
+    if not where.parent.is_dir():
+        return f"The folder {where.parent} does not exist: create it first."
+    try:
+        with TemporaryFile(dir=where.parent):  # a write-ahead log and locks are made beside it too
+            if not where.exists() or os.access(where, os.R_OK | os.W_OK):
+                return None
+    except OSError:
+        pass
+    return f"{where} cannot be written: check the permissions of the file and its folder."
 
 
 def schema(connection: Connection) -> str:
