@@ -9,6 +9,8 @@ from typing import Any
 
 from socialcrawl.bounds import MAX_DOCUMENT, MAX_ROW, MAX_TOML
 
+LONGEST_SHOWN = 120  # characters of a line that an error shows
+SECRET = re.compile(r"(?i)token|secret|passw|webhook|command|://|[A-Za-z0-9%_+/-]{20,}")
 DEEPEST = 100  # parts of a key in TOML: tomllib's memory grows with their square
 
 
@@ -75,6 +77,22 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("its values are nested too deeply") from None
     except ValueError as error:  # a number that Python refuses, a date that is none
         raise tomllib.TOMLDecodeError(str(error)) from error
+
+
+def toml_error(error: tomllib.TOMLDecodeError, path: Path) -> str:
+    """Return what is wrong in a file in TOML, and the line that is, without its value where that may be a secret."""
+    text = str(error)
+    try:
+        lines = read_text(path, "utf-8-sig", MAX_TOML).splitlines()
+    except (OSError, UnicodeDecodeError):
+        return text
+    if (place := re.search(r"\(at line (\d+), column \d+\)$", text)) is None or int(place[1]) > len(lines):
+        return text
+    line = lines[int(place[1]) - 1].strip()
+    if SECRET.search(line):
+        key = line.split("=")[0].strip()
+        line = f"{key} = ..." if re.fullmatch(r"[a-z_.]{1,20}", key) and "=" in line else ""
+    return f"{text}: {line[:LONGEST_SHOWN]}" if line else text
 
 
 def read_toml(path: Path) -> dict[str, Any]:

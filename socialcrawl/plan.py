@@ -1,6 +1,8 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
@@ -25,6 +27,7 @@ from socialcrawl.sources.excluding import Accounts
 from socialcrawl.words import seconds
 
 KINDS = ("app", "user", "public")  # of tokens
+PLACEHOLDERS = {"a word", "a phrase", "prefix*"}  # keywords of the templates
 THREADS = TOGETHER  # requests in flight at most
 
 
@@ -165,6 +168,7 @@ def plan(settings: Settings) -> Plan:
             token would travel unencrypted.
     """
     topic = about(settings)
+    _check_keywords(settings.topic.keywords)
     own = settings.source.policy
     table = policy(settings.source.platform) if own is None else policy_in(own)
     platform = known.of(settings)
@@ -215,6 +219,28 @@ def about(settings: Settings) -> Topic:
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
     return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree))
+
+
+def _check_keywords(keywords: Sequence[str]) -> None:
+    """Raise SettingsError for keywords that cannot be meant: those of the template, and queries of a search engine."""
+    if PLACEHOLDERS & set(keywords):
+        raise SettingsError(
+            "[topic] keywords still has the examples of the template: replace them by your own, as "
+            'keywords = ["word", "a phrase"].'
+        )
+    for keyword in keywords:
+        parts = [part.strip(" ()\"'") for part in re.split(r"\s+(?:OR|AND|NOT)\s+", keyword)]
+        if len(parts) > 1:
+            listed = json.dumps([part for part in parts if part], ensure_ascii=False)
+            written = f"list them: keywords = {listed}; any of them counts"
+            if not re.search(r"\s(AND|NOT)\s", keyword):
+                raise SettingsError(
+                    f"[topic] keywords: {keyword!r} would be searched as one phrase. To write OR, {written}."
+                )
+            raise SettingsError(
+                f"[topic] keywords: {keyword!r} would be searched as one phrase, and keywords know no AND or NOT. "
+                "Write a regular expression as patterns under [topic], or " + written + "."
+            )
 
 
 def _check_encryption(settings: Settings, platform: Platform, base: str) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from socialcrawl.documents import read_toml
+from socialcrawl.documents import read_toml, toml_error
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Policy, Pool, Rule
 from socialcrawl.model import MILLS_PER_DOLLAR
@@ -97,7 +97,9 @@ def policy_in(path: Path) -> Policy:
     """
     try:
         table = PolicyTable.model_validate(read_toml(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"The policy {path} is not valid TOML: {toml_error(error, path)}.") from error
+    except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"The policy {path} cannot be read ({error}): copy one from the config folder.") from error
     except ValidationError as error:
         wrong = error.errors()[0]

@@ -1,5 +1,6 @@
 """Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
 
+import json
 import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
-from socialcrawl.documents import read_bytes, read_toml
+from socialcrawl.documents import read_bytes, read_toml, toml_error
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
@@ -160,7 +161,7 @@ def read(path: Path) -> Settings:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"{path} cannot be read ({reason}): `socialcrawl init` writes a campaign file.") from error
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+        raise SettingsError(f"{path} is not valid TOML: {toml_error(error, path)}.") from error
     settings = checked(given, str(path))
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
@@ -215,6 +216,8 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
             yield f"{origin}: {place[0]}{shown}: it is a table, so write [{place[0]}] and its keys below."
         else:
             message = problem["msg"].removeprefix("Value error, ")
+            if problem["type"] == "list_type" and isinstance(problem["input"], str) and not hidden:
+                message = f"a list is wanted: write {place[-1]} = {json.dumps([problem['input']], ensure_ascii=False)}"
             yield f"{origin}: {where}{shown}: {message[0].lower()}{message[1:].rstrip('.')}."
 
 

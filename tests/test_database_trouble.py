@@ -45,7 +45,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path):
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
     path = tmp_path / "notes.db"
     path.write_text("these are my notes\n" * 100)
-    with pytest.raises(StoreError, match=r"notes\.db is not an SQLite database: name another file"):
+    with pytest.raises(StoreError, match=r"notes\.db is not an SQLite database: choose another file"):
         connect(path)
     assert path.read_text() == "these are my notes\n" * 100
 

@@ -394,7 +394,7 @@ def test_the_command_tells_people_and_programs(place):
                   f"{made.score:.6g}", f"(2 of {len(told.links)})", "estimator hybrid-sum"):  # fmt: skip
         assert words in text
     child = socialcrawl("explain", "ghost", "--db", where)
-    assert (child.returncode, "never heard" in child.stdout) == (0, True)
+    assert (child.returncode, "never heard" in child.stdout) == (1, True)
     child = socialcrawl("explain", user, "--db", where, "--campaign", "no")
     assert (child.returncode, "there are: tiny" in child.stderr) == (1, True)
 

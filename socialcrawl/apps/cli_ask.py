@@ -66,4 +66,4 @@ def explain(
     from socialcrawl.apps.explained import explained  # noqa: PLC0415
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
 
-    explained(chosen(database), user, campaign, plain(), top=top, as_json=as_json)
+    raise typer.Exit(explained(chosen(database), user, campaign, plain(), top=top, as_json=as_json))

@@ -17,7 +17,7 @@ def report(
     database: Database = None,
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
     *,
-    png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file: .png, .svg or .pdf.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
     usage: Annotated[
         Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
@@ -27,11 +27,14 @@ def report(
     ] = None,
 ) -> None:
     """Show what a campaign has found: best accounts, who is alive, what a topic is made of; requests, their worth."""
+    from socialcrawl.apps.figure import picture_format  # noqa: PLC0415
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
 
     if usage and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
+    if png is not None:
+        picture_format(png)  # before anything is read
     settings = None if usage is None else read(usage)
     place, name = (chosen(database), campaign) if settings is None else (settings.database, settings.name)
     _show(place, name, png, top, sub or ())

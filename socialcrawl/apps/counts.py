@@ -35,7 +35,7 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
         StoreError: another process uses a token or the campaign, or the database cannot be used.
     """
     clock = SystemClock()
-    waiting = left(meant.shape, already(meant)).queries
+    waiting = searches_left(meant)
     if not waiting:
         return None
     words = vocabulary(meant.settings.source.vocabulary)
@@ -60,6 +60,15 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
                 raise SourceError(f"X did not count the posts of a search: {reply.why}. Quote without --counts.")
             found.append(counted(body, words))
     return tuple(found)
+
+
+def searches_left(meant: Plan) -> int:
+    """Return how many searches of a campaign are not done yet; nothing is made or changed.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    return left(meant.shape, already(meant)).queries
 
 
 def begun(meant: Plan) -> bool:

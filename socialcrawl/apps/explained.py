@@ -35,8 +35,8 @@ SAID = {
 
 def explained(
     where: Where, user: str, campaign: str | None, console: Console, *, top: int = 10, as_json: bool = False
-) -> None:
-    """Say why a campaign asked `user`, or did not.
+) -> int:
+    """Say why a campaign asked `user`, or did not, and return the exit code: 1 if nothing is known of that name.
 
     Args:
         where: the database.
@@ -52,13 +52,14 @@ def explained(
     told = _asked(where, user, campaign)
     if isinstance(told, Visited):
         visits(console, told, as_json=as_json)
-        return
+        return 0
     if isinstance(told, Met):
         meeting.show(console, told, as_json=as_json)
-        return
+        return 0
+    code = int(told.state == "unknown")
     if as_json:
         write_json(json.dumps(_plain(asdict(told)), ensure_ascii=False))
-        return
+        return code
     console.print(Text("\n".join(_story(told))))
     if told.decision is not None:
         console.print()
@@ -66,6 +67,7 @@ def explained(
     if told.links and top:
         console.print()
         console.print(_links(told, top))
+    return code
 
 
 def _asked(where: Where, user: str, campaign: str | None) -> Explanation | Visited | Met:

@@ -6,16 +6,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.apps.console import Text
-from socialcrawl.errors import StoreError
+from socialcrawl.errors import SettingsError, StoreError
 
+FORMATS = ("png", "svg", "pdf")
 BARS = " ▁▂▃▄▅▆▇█"
 
 
 RELEVANCE = ("accounts asked after the seeds", "relevance found (sum of beta)")
 
 
+def picture_format(path: Path) -> str:
+    """Return the format of a picture by the ending of its file: png, svg or pdf; without an ending, png.
+
+    Raises:
+        SettingsError: the ending is another one.
+    """
+    kind = path.suffix.lower().removeprefix(".") or "png"
+    if kind not in FORMATS:
+        endings = ", ".join(f".{name}" for name in FORMATS)
+        raise SettingsError(
+            f"Unknown picture format {path.suffix!r} ({path}). Choose a file name ending in: {endings}."
+        )
+    return kind
+
+
 def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str, str] = RELEVANCE) -> None:
-    """Draw the cumulative sum of `values` (beta after each step) into the PNG file `path`; `axes_of` names x and y."""
+    """Draw the cumulative sum of `values` (beta after each step) into a file; its ending decides the format.
+
+    Args:
+        path: the file, see `picture_format`.
+        values: beta after each step.
+        title: what stands above.
+        axes_of: the names of x and y.
+
+    Raises:
+        SettingsError: the ending is not known.
+        StoreError: the file cannot be written.
+    """
+    kind = picture_format(path)
     import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -30,7 +58,7 @@ def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str,
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
         try:
-            figure.savefig(path, format="png")
+            figure.savefig(path, format=kind)
         except OSError as error:
             raise StoreError(f"The picture {path} cannot be written ({error.strerror}): name another file.") from error
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
-from socialcrawl.apps.counts import begun, counts
+from socialcrawl.apps.counts import begun, counts, searches_left
 from socialcrawl.apps.quote import quoted
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
@@ -20,7 +20,7 @@ from socialcrawl.model import MILLS_PER_DOLLAR, iso
 from socialcrawl.plan import Plan, plan
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.meters import COUNTS
-from socialcrawl.terminal import write_json
+from socialcrawl.terminal import write_error, write_json
 from socialcrawl.words import span
 
 NO_END = "no end"
@@ -56,6 +56,9 @@ def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) ->
         SettingsError, SourceError, StoreError: see `counts` and `quoted`.
     """
     meant = plan(settings)
+    if count and not searches_left(meant):
+        count = False
+        write_error("nothing was asked of X: all searches of this campaign are done")
     if count and not as_json:
         where = "in the ledger of the campaign" if begun(meant) else "outside of any ledger: the campaign has not begun"
         console.print(Text(f"asking how many posts the searches find, {_fee(meant)} each, {where}"))

@@ -116,15 +116,24 @@ def _locked(path: Path, busy: str, remedy: str) -> int | None:
             file = os.open(path, os.O_RDWR | os.O_CREAT, file_mode())
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is(path, file):
+                os.ftruncate(file, 0)
+                os.pwrite(file, str(os.getpid()).encode(), 0)
                 return file
             os.close(file)  # its holder removed it between our two steps
         except OSError as error:
+            holder = _holder(file) if isinstance(error, BlockingIOError) else ""
             if file >= 0:
                 os.close(file)
             if isinstance(error, BlockingIOError):
-                raise HeldError(busy) from error
+                raise HeldError(f"{busy}{holder}") from error
             raise StoreError(f"The lock {path} cannot be made ({error.strerror}): {remedy}.") from error
     return None
+
+
+def _holder(file: int) -> str:
+    """Return a sentence that says which process has locked a file; the empty text where it has not said so yet."""
+    said = os.pread(file, 20, 0)
+    return f" It is already running, pid {said.decode()}." if said.isdigit() else ""
 
 
 def _is(path: Path, file: int) -> bool:

@@ -173,7 +173,7 @@ def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[Found]:
             if "interrupted" in str(error):
                 raise timer.told() from error
             raw.set_progress_handler(None, 0)
-            raise StoreError(f"{path}: {str(error).rstrip('.')}. {_hint(raw, str(error))}") from error
+            raise StoreError(f"{path}: {str(error).rstrip('.')}. {_hint(raw, str(error), sql)}") from error
 
 
 def _next_rows(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
@@ -194,11 +194,12 @@ def _too_large(what: str) -> StoreError:
 
 def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     """SQLite asks before it does anything: what is not plain reading is refused."""
-    asks = action == sqlite3.SQLITE_PRAGMA and (second is None or first in ASKING) and first not in DOING
+    name = (first or "").lower()  # SQLite hands it over as it was written
+    asks = action == sqlite3.SQLITE_PRAGMA and (second is None or name in ASKING) and name not in DOING
     return sqlite3.SQLITE_OK if action in READING or asks else sqlite3.SQLITE_DENY
 
 
-def _hint(raw: sqlite3.Connection, message: str) -> str:
+def _hint(raw: sqlite3.Connection, message: str, sql: str) -> str:
     if "not a database" in message:
         return "Name a database of socialcrawl with --db."
     if "readonly" in message or "authoriz" in message or "prohibited" in message:
@@ -208,8 +209,31 @@ def _hint(raw: sqlite3.Connection, message: str) -> str:
             found = raw.execute("select name from sqlite_master where type in ('table', 'view') order by 1").fetchall()
         except sqlite3.Error:
             return "Is it a database of socialcrawl?"
-        return _there_are(message, [name for (name,) in found])
+        names = [name for (name,) in found]
+        if "no such column" in message:
+            asked = {name: _columns(raw, name) for name in _named(sql, names)}
+            return _have(asked) or _there_are(message, names)
+        return _there_are(message, names)
     return "Mend the query and ask again."
+
+
+def _named(sql: str, names: list[str]) -> list[str]:
+    """Return those of the tables and views `names` that a query names."""
+    words = set(re.findall(r"\w+", sql.lower()))
+    return [name for name in names if name.lower() in words and not name.startswith("alembic")]
+
+
+def _columns(raw: sqlite3.Connection, table: str) -> list[str]:
+    quoted = table.replace('"', '""')
+    try:
+        return [row[1] for row in raw.execute(f'pragma table_info("{quoted}")')]
+    except sqlite3.Error:  # a view of what is no longer there
+        return []
+
+
+def _have(tables: dict[str, list[str]]) -> str:
+    """Return a sentence for each table that says which columns it has; the empty text without any table."""
+    return " ".join(f"Columns of {name}: {', '.join(columns)}." for name, columns in tables.items() if columns)
 
 
 def _there_are(message: str, names: list[str]) -> str:
@@ -262,10 +286,10 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: Server, role: _Role) -> 
     except psycopg.errors.QueryCanceled as error:
         raise timer.told() from error
     except psycopg.Error as error:
-        raise _wrong(raw, error, where) from error
+        raise _wrong(raw, error, where, sql) from error
 
 
-def _wrong(raw: Any, error: Any, where: Server) -> StoreError:
+def _wrong(raw: Any, error: Any, where: Server, sql: str) -> StoreError:
     message = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     state = error.sqlstate or "08"
     hint = "Mend the query and ask again."
@@ -278,5 +302,10 @@ def _wrong(raw: Any, error: Any, where: Server) -> StoreError:
     elif state in ("42P01", "42703"):
         raw.rollback()
         tables = "select table_name from information_schema.tables where table_schema = current_schema() order by 1"
-        hint = _there_are(message, [name for (name,) in raw.execute(tables).fetchall()])
+        names = [name for (name,) in raw.execute(tables).fetchall()]
+        of_table = "select column_name from information_schema.columns where table_schema = current_schema() "
+        of_table += "and table_name = %s order by ordinal_position"
+        asked = _named(sql, names) if state == "42703" else []
+        columns = {name: [column for (column,) in raw.execute(of_table, (name,)).fetchall()] for name in asked}
+        hint = _have(columns) or _there_are(message, names)
     return StoreError(f"{where}: {message}. {hint}")

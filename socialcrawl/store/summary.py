@@ -132,8 +132,10 @@ def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
     known = campaigns(connection)
     meant = [pair for pair in known if name is None or pair[1] == name]
     if not meant:
-        names = ", ".join(pair[1] for pair in known) or "none yet"
-        raise StoreError(f"There is no campaign {name or ''!r} in this database; there are: {names}.")
+        if not known:
+            raise StoreError("There is no campaign in this database yet: `socialcrawl run` begins one.")
+        names = ", ".join(pair[1] for pair in known)
+        raise StoreError(f"There is no campaign {name!r} in this database; there are: {names}.")
     return meant[-1]
 
 

@@ -43,7 +43,7 @@ def _file(text: str, cause: object, path: Where | str) -> str | None:
     if "locked" in text:
         return f"{path} is locked by another program for too long: close it and run again."
     if "not a database" in text or "malformed" in text:
-        return f"{path} is not an SQLite database: name another file with --db."
+        return f"{path} is not an SQLite database: choose another file, with --db or as database in the campaign file."
     if "unable to open" in text or "readonly" in text or "read-only" in text:
         return f"{path} cannot be written: check the permissions of the file and its folder."
     return None
