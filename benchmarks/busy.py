@@ -13,9 +13,9 @@ from socialcrawl.mock.child import spawn
 
 TITLE = "Bluesky at r = auto: the mock answers after 150 ms, one window of 3,000 requests in 300 s and what follows it"
 TARGET = "at least 99 %"
-K, D, LATENCY = sized(3_000, 40), float(sized(300, 2)), "150ms"
+K, D, LATENCY = sized(3_000, 12), float(sized(300, 1)), "150ms"
 SEEDS = sized(40, 10)
-USERS = sized(20_000, 300)
+USERS = sized(20_000, 200)
 CAMPAIGN = """name = "busy"
 database = "busy.db"
 [topic]
