@@ -16,6 +16,7 @@ from socialcrawl.permissions import file_mode
 from socialcrawl.resources import folder
 from socialcrawl.store.address import Server, Where, of
 from socialcrawl.store.trouble import told
+from socialcrawl.store.upgrade_copy import announce_upgrade
 
 BUSY = 120  # seconds to wait for another process that writes
 HURRY = 2.0  # seconds that somebody waits who has more to look after
@@ -218,6 +219,8 @@ def on_server(where: Server, options: str) -> Engine:
 def upgrade(connection: Connection) -> None:
     """Bring the schema to the newest version; one that has it is only looked at.
 
+    Of an older one that is said on stderr, and a copy is kept; see `upgrade_copy`.
+
     Raises:
         StoreError: the database has a version that this program does not know, or is another program's.
     """
@@ -248,6 +251,8 @@ def upgrade(connection: Connection) -> None:
                 f"{of(connection)} has schema {current}, which is newer than this socialcrawl: install the newer "
                 "version, or name another database. Nothing was changed."
             ) from error
+        if current is not None:
+            announce_upgrade(of(connection), current, str(scripts.get_current_head()))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
