@@ -8,7 +8,8 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.imports.columns import NEEDED
+from socialcrawl.imports.exported import check_names, check_text, table_of
 from socialcrawl.imports.files import read
 from socialcrawl.imports.grids import Cell, Grid, grid
 from socialcrawl.imports.naming import Naming
@@ -119,18 +121,31 @@ def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Wat
     """
     found, posts, rows = Gathered(naming, trouble), _Posts(), 0
     for path in paths:
-        with grid(path, WORDS, trouble, naming.legal) as table:
+        check_text(path)
+        with _table(path, naming, trouble) as table:
             if table is None or set(NEEDED) <= set(table.names or ()):
                 for page in read(path, _never, trouble):
                     posts.take(found, page, str(path))
                     watch("reading", rows := rows + len(page.page.posts))
                 continue
+            check_names(path, table.names)
             take = _reader(table)
             for lines, columns in table.chunks:
                 take(found, table, lines, columns)
                 watch("reading", rows := rows + len(lines))
     posts.answered(found)
     return found.graph()
+
+
+@contextmanager
+def _table(path: Path, naming: Naming, trouble: Trouble) -> Iterator[Grid | None]:
+    """The table in a file; None where the file has posts as JSON lines."""
+    with grid(path, WORDS, trouble, naming.legal) as found:
+        if found is not None:
+            yield found
+            return
+    with table_of(path, trouble) as found:
+        yield found
 
 
 def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
@@ -162,9 +177,14 @@ def _reader(table: Grid) -> "_Links | _Accounts":
     weight = _first(names, WEIGHTS)
     for source, target in ENDS:
         if source in names and target in names:
-            return _Links(names.index(source), names.index(target), weight)
+            ours = (source, target) == ENDS[0]
+            return _Links(names.index(source), names.index(target), weight, ours=ours)
     ids, named = _first(names, IDS), _first(names, NAMES)
-    return _Links(0, 1, weight) if ids is None and named is None else _Accounts(ids, named)
+    return (
+        _Links(0, 1, weight)
+        if ids is None and named is None
+        else _Accounts(ids, named, ours={"node", "account"} <= {*names})
+    )
 
 
 def _first(names: Sequence[str], wanted: Sequence[str]) -> int | None:
@@ -172,10 +192,13 @@ def _first(names: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 class _Links:
-    """Rows with the two ends of a link, by the places of their columns; rows of one cell are accounts."""
+    """Rows with the two ends of a link, by the places of their columns; rows of one cell are accounts.
 
-    def __init__(self, source: int, target: int, weight: int | None) -> None:
-        self.source, self.target, self.weight = source, target, weight
+    In `ours`, the links of an export, an end without a name is a search or was forgotten: the other is an account.
+    """
+
+    def __init__(self, source: int, target: int, weight: int | None, *, ours: bool = False) -> None:
+        self.source, self.target, self.weight, self.ours = source, target, weight, ours
 
     def __call__(self, found: Gathered, table: Grid, lines: Sequence[int], columns: list[list[Cell]]) -> None:
         if len(columns) == 1:
@@ -186,10 +209,11 @@ class _Links:
             return
         sources, targets = map(found.read, ends)
         weights = ["1"] * len(lines) if self.weight is None else columns[self.weight]
-        for line, source, target, there, told in zip(
-            lines, sources, targets, columns[self.target], weights, strict=True
-        ):
+        for line, source, target, first, there, told in zip(lines, sources, targets, *ends, weights, strict=True):
             weight = _weight(told)
+            if self.ours and not first:
+                self._alone(found, table.where(line), there, target)
+                continue
             if isinstance(source, str) or (there and isinstance(target, str)) or weight is None:
                 why = next((why for why in (source, target) if isinstance(why, str)), f"its weight is {told!r:.60}")
                 found.trouble.add(table.where(line), why)
@@ -197,6 +221,12 @@ class _Links:
             place = found.member(source)
             if not isinstance(target, str):  # a row without a target is an account without a link
                 found.link(place, found.member(target), weight)
+
+    def _alone(self, found: Gathered, place: str, there: Cell, target: Who | str) -> None:
+        if isinstance(target, Who):
+            found.member(target)
+        elif there:
+            found.trouble.add(place, target)
 
 
 def _weight(told: Cell) -> float | None:
@@ -208,10 +238,15 @@ def _weight(told: Cell) -> float | None:
 
 
 class _Accounts:
-    """Rows with an account, by its id, its name, or both; `reading` is that of the names, None as all cells are."""
+    """Rows with an account, by its id, its name, or both; `reading` is that of the names, None as all cells are.
 
-    def __init__(self, ids: int | None, names: int | None, reading: str | None = "names") -> None:
-        self.ids, self.names, self.reading = ids, names, reading
+    In `ours`, a table of an export, a row without an id and a name is about a search or was forgotten.
+    """
+
+    def __init__(
+        self, ids: int | None, names: int | None, reading: str | None = "names", *, ours: bool = False
+    ) -> None:
+        self.ids, self.names, self.reading, self.ours = ids, names, reading, ours
 
     def __call__(self, found: Gathered, table: Grid, lines: Sequence[int], columns: list[list[Cell]]) -> None:
         none: list[Who | str] = [""] * len(lines)
@@ -221,7 +256,9 @@ class _Accounts:
             told = [who for who in (by_id, by_name) if isinstance(who, Who)]
             if told:
                 found.member(Who(told[0].id, told[-1].username))
-            else:
+            elif not (
+                self.ours and all(columns[place][i] is None for place in (self.ids, self.names) if place is not None)
+            ):
                 found.trouble.add(table.where(lines[i]), str(by_id or by_name))
 
 

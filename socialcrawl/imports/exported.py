@@ -1,0 +1,115 @@
+"""Tables of our own exports as parts of a dataset: JSON lines with columns, rows about nobody, tables without accounts.
+
+A search has links too, to the authors that it found, and picks of its own: it is no account. Neither is whoever was
+forgotten, of whom the tables keep a row without a name.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from socialcrawl.bounds import MAX_BATCH, MAX_ROW
+from socialcrawl.errors import PostsFileError
+from socialcrawl.imports.grids import CHUNK, Cell, Grid
+from socialcrawl.imports.lines import first_bytes, lines, opened, too_long
+from socialcrawl.imports.trouble import Trouble
+
+OURS = ({"source_account", "target_account"}, {"node", "account"})  # columns by which JSON lines are a table of ours
+WITHOUT = ({"campaign", "post", "occurrences"}, {"campaign", "endpoint", "part"})  # hits and requests name nobody
+HITS = b"campaign,post,occurrences"
+INSTEAD = "import the accounts, links or posts of the same export instead, as accounts.csv, links.csv or posts.csv"
+
+
+def check_names(path: Path, names: Sequence[str] | None) -> None:
+    """Refuse a table of ours that has no accounts.
+
+    Raises:
+        PostsFileError: the columns are those of such a table.
+    """
+    if any(wanted <= set(names or ()) for wanted in WITHOUT) and "author" not in (names or ()):
+        raise PostsFileError(f"{path} is a table of an export without accounts: {INSTEAD}.")
+
+
+def check_text(path: Path) -> None:
+    """Refuse XML, which is how an export writes the network, and the hits of an export as CSV.
+
+    Raises:
+        PostsFileError: the file begins as one of these.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(HITS))
+    except OSError:
+        return  # whoever reads it has the words
+    if begin.startswith(b"<?xml"):
+        raise PostsFileError(f"{path} is XML, as GEXF and GraphML are, which cannot be imported: {INSTEAD}.")
+    if begin == HITS:
+        check_names(path, HITS.decode().split(","))
+
+
+@contextmanager
+def table_of(path: Path, trouble: Trouble) -> Iterator[Grid | None]:
+    """Open JSON lines as a table; None where they are no table of an export, or one of posts.
+
+    Args:
+        path: the file.
+        trouble: what lines that cannot be read are added to.
+    """
+    with path.open("rb") as file:
+        begin = file.read(4)
+    with opened(path, begin) as file:
+        first = next((told for _, told in _objects(path, file, Trouble())), None)
+    names = [name.lower() for name in first or ()]
+    if any(wanted <= set(names) for wanted in WITHOUT):
+        check_names(path, names)
+    if first is None or not any(wanted <= set(names) for wanted in OURS):
+        yield None
+        return
+    with opened(path, begin) as file:
+        first_bytes(file)
+        yield Grid(path, names, _chunks(path, file, list(first), trouble))
+
+
+def _chunks(
+    path: Path, file: IO[bytes], names: list[str], trouble: Trouble
+) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+    numbers: list[int] = []
+    rows: list[list[Cell]] = []
+    size = 0
+    for number, told in _objects(path, file, trouble):
+        numbers.append(number)
+        rows.append([_cell(told.get(name)) for name in names])
+        size += sum(len(cell or "") for cell in rows[-1])
+        if len(rows) >= CHUNK or size > MAX_BATCH:
+            yield numbers, [list(column) for column in zip(*rows, strict=True)]
+            numbers, rows, size = [], [], 0
+    if rows:
+        yield numbers, [list(column) for column in zip(*rows, strict=True)]
+
+
+def _objects(path: Path, file: IO[bytes], trouble: Trouble) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, raw in lines(path, file, MAX_ROW):
+        why = too_long(MAX_ROW) if raw is None else ""
+        if raw is not None:
+            bare = raw.removeprefix(b"\xef\xbb\xbf").strip()
+            if not bare:
+                continue
+            try:
+                told = orjson.loads(bare)
+            except orjson.JSONDecodeError as error:
+                why = f"it is not JSON: {error}"
+            else:
+                if isinstance(told, dict):
+                    yield number, told
+                    continue
+                why = "it is not a JSON object"
+        trouble.add(f"{path}, line {number}", why)
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or value == "":
+        return None
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
