@@ -98,13 +98,22 @@ class Settings(Section):
     schedule: ScheduleSection = ScheduleSection()
     notify: NotifySection = NotifySection()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_section_of_another_kind(cls, given: Any) -> Any:
+        """Refuse a section of another kind as a whole, before each of its keys is."""
+        own = given.get("kind", "collect") if isinstance(given, dict) else None
+        if own != "collect" and own not in OTHERS:
+            return given
+        for kind in OTHERS:
+            if kind != own and isinstance(given.get(kind), dict):
+                raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or take [{kind}] out')
+        return given
+
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
         if self.kind in ("collect", "track") and "topic" not in self.model_fields_set:
             raise ValueError("topic is missing: `socialcrawl init` writes a file that has it")
-        for kind in OTHERS:
-            if kind in self.model_fields_set and self.kind != kind:
-                raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or take [{kind}] out')
         if idle := [name for name in WITHOUT.get(self.kind, ()) if getattr(self, name) != type(getattr(self, name))()]:
             raise ValueError(
                 f'[{idle[0]}] has no effect where kind = "{self.kind}", whose accounts `socialcrawl import` brings: '

@@ -130,3 +130,22 @@ def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, m
     told = capsys.readouterr()
     assert "asking how many posts" not in told.out
     assert "all searches of this campaign are done" in told.err
+
+
+@pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
+@pytest.mark.parametrize("kind", ["collect", "track", "refresh", "sample"])
+def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
+    from socialcrawl.apps.begin import begin
+
+    file = tmp_path / "new.toml"
+    begin(file, [] if kind == "refresh" else ["sky"], platform, kind)
+    assert read(file).kind == kind
+
+
+def test_a_section_of_another_kind_is_refused_as_a_whole_and_not_key_by_key(tmp_path):
+    given = {"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}}
+    with pytest.raises(SettingsError) as found:
+        checked({**given, "refresh": dict.fromkeys(["target", "expansion", "recrawl", "p", "window"], "x")}, "a.toml")
+    assert str(found.value).splitlines() == [
+        'a.toml: [refresh] belongs to kind = "refresh": write that above [topic], or take [refresh] out.'
+    ]

@@ -16,6 +16,7 @@ TEMPLATES = {
 REFRESH = "refresh"
 KINDS: dict[str, tuple[str, ...]] = {
     "collect": (),
+    "track": ("crawl", "track"),
     "refresh": ("topic", "seeds", "crawl", "track"),
     "sample": ("crawl", "track"),
 }

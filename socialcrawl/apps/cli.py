@@ -87,7 +87,7 @@ def init(
     file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
     keyword: Annotated[list[str] | None, typer.Option(help="A keyword or phrase; may be given again.")] = None,
     platform: Annotated[str, typer.Option(help="x, bluesky, mastodon or web.")] = "x",
-    kind: Annotated[str, typer.Option(help="collect (or, by an edit, track), refresh or sample.")] = "collect",
+    kind: Annotated[str, typer.Option(help="collect, track, refresh or sample.")] = "collect",
 ) -> None:
     """Write a campaign file to begin with; every setting is explained in it."""
     from socialcrawl.apps.begin import begin  # noqa: PLC0415
