@@ -7,7 +7,7 @@ alpha(u, v) = f(occurrences in u's posts that mention v).
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from socialcrawl.errors import SettingsError
@@ -36,6 +36,7 @@ Hits = Callable[[str, str | None, str | None], int]
 KINDS = ("mention", "reply", "repost", "quote")
 WAYS = ("replies", "reposts", "quotes")
 # No words, several languages, a made one; and what X says of posts that are only names, tags, links or too short.
+PIECE, RUN = 512, 64  # characters of a text that are normalised together; marks after one of them that are looked at
 SHORT = 100_000  # characters; a longer text is counted in little memory
 _UNTOLD = re.compile(r"und|zxx|mis|mul|art|q[a-t][a-z]")
 _FORMER = {"id": "in", "he": "iw"}  # languages that X calls by the code of before 1989
@@ -75,9 +76,36 @@ def fold(text: str) -> str:
     """The form in which texts and keywords are compared: Unicode NFKC, case folded, one i, one apostrophe."""
     if text.isascii():
         return text.lower()
+    if len(text) > PIECE:
+        return "".join(map(_fold, _pieces(text)))
+    return _fold(text)
+
+
+def _fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = folded.replace("\u0131", "i").replace("\u2019", "'")  # dotless i, apostrophe
     return folded.replace("\ufe0f", "").replace("i\u0307", "i")  # "as a picture"; i with a dot
+
+
+def _may_join(letter: str) -> bool:
+    """Return whether a character may become one with those before it: a mark, or a later part of a Hangul syllable."""
+    first = unicodedata.normalize("NFKD", letter)[0]
+    return unicodedata.category(first)[0] == "M" or "\u1160" <= first <= "\u11ff"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a long text where normalising the pieces is normalising the whole: before what is no mark and no part of one.
+
+    Time to normalise grows with the square of a run of marks. One that is longer than any language's is cut too.
+    """
+    begin, end = 0, PIECE
+    while end < len(text):
+        last = end + RUN
+        while end < min(last, len(text)) and _may_join(text[end]):
+            end += 1
+        yield text[begin:end]
+        begin, end = end, end + PIECE
+    yield text[begin:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,10 @@ ROWS = {
     "bold nine million deep": typed(posts("<b>" * (1_900_000 // 3) + "x")),
     "paragraphs in bold links": typed(posts("<a href=x><b><p>" * 30_000)),
     "a tag of 100,000 attributes": typed(posts("<p " + " ".join(f"a{n}=1" for n in range(100_000)) + ">x")),
+    "attributes of 200,000 names": typed(posts("".join(f"<p a{n}>" for n in range(200_000)) + "x")),
+    "a million tags": typed(posts("<i>x" * 480_000)),
+    "a text of nothing but marks": typed(posts("a" + "\u0301" * 400_000 + "\u0316" * 400_000)),
+    "a link to a host of marks": typed(posts("<a href='http://a" + "\u0301\u0316" * 50_000 + ".example/'>x</a>")),
     "a hundred thousand links": typed(posts("".join(f"<a href=/{n}>x</a>" for n in range(100_000)))),
 }
 DRIPPING = [row for row in ROWS if "drip" in row]

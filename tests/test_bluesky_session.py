@@ -4,11 +4,13 @@ import logging
 import stat
 import threading
 
+import hostile
 import pytest
 from blueskies import Sky, did, no_topic
 
 from socialcrawl.errors import StoreError
 from socialcrawl.model import Grant, Limit, Reply, Request
+from socialcrawl.sources import http_client
 from socialcrawl.sources.bluesky import kept
 from socialcrawl.sources.bluesky.session import Session, Signed, sign_in_at
 from socialcrawl.sources.bluesky.source import FEED
@@ -447,3 +449,13 @@ def test_a_page_of_a_network_in_between_ends_no_session(session, door, clock):
     clock.at += 3
     assert mine.signed() == Signed(door.access, door.url)
     assert (door.signed, door.renewed) == (1, 1)
+
+
+def test_signing_in_waits_for_no_other_answer_to_be_parsed(tmp_path):
+    """Who parses may want the session, and who has it may sign in: they must not wait for each other."""
+    large = b'{"error": "x", "message": "' + b"x" * 1_200_000 + b'"}'
+    for body in (b'{"error": "x"}', large):
+        with hostile.server(hostile.saying(body, status="400 No"), "bluesky") as port, http_client._parsing:
+            one = Session(f"http://127.0.0.1:{port}", "me.test", "app-pass", tmp_path, now=lambda: 0.0, deadline=60.0)
+            assert isinstance(one.signed(), Reply)
+            one.close()

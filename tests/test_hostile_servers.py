@@ -31,6 +31,10 @@ POSTS = (  # what is odd in these, posts may be
     "bold nine million deep",
     "paragraphs in bold links",
     "a tag of 100,000 attributes",
+    "attributes of 200,000 names",
+    "a million tags",
+    "a text of nothing but marks",
+    "a link to a host of marks",
     "a hundred thousand links",
 )
 JSON = (

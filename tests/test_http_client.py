@@ -1,5 +1,6 @@
 """The one way to a server: what it asks for, whom it connects to, and the memory and turns that answers share."""
 
+import gzip
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -116,10 +117,10 @@ def test_large_answers_are_parsed_one_at_a_time_and_small_ones_need_not_wait():
 
 
 def test_readers_never_hold_more_together_than_they_may_and_each_of_them_ends():
-    allowance, seen = Allowance(total=100, largest=30), []
+    allowance, seen = Allowance(total=100, largest=30, small=0), []
 
-    def read(_):
-        share = Share()
+    def read(number):
+        share = Share(owner=number % 5)
         for _ in range(3):
             assert allowance.take(share, 10, 30.0)
             seen.append(allowance.held)
@@ -132,14 +133,53 @@ def test_readers_never_hold_more_together_than_they_may_and_each_of_them_ends():
 
 
 def test_a_reader_that_gets_no_memory_in_time_gives_up():
-    allowance = Allowance(total=20, largest=10)
-    first, second, third = Share(), Share(), Share()
-    assert allowance.take(first, 10, 0.0)
-    assert allowance.take(second, 10, 0.0)  # may go on beyond what is shared: one always can
-    assert not allowance.take(third, 1, 0.0)
-    allowance.give_back(second)
-    assert allowance.take(third, 1, 0.0)
-    assert (first.held, second.held, third.held) == (10, 0, 1)
+    allowance = Allowance(total=20, largest=10, small=0)
+    first, second = Share(1), Share(2)
+    assert allowance.take(first, 10, 0.0)  # may go on beyond what is shared: one always can
+    assert not allowance.take(second, 1, 0.0)
+    allowance.give_back(first)
+    assert allowance.take(second, 1, 0.0)
+    assert (first.held, second.held, allowance.held) == (0, 1, 1)
+
+
+def test_small_answers_wait_for_nobody_and_one_owner_does_not_keep_all_the_memory():
+    allowance = Allowance(total=110, largest=10, small=5)
+    slow = [Share(owner=1) for _ in range(7)]
+    got = [allowance.take(share, 10, 0.0) for share in slow]
+    assert got == [True] * 6 + [False]  # half of the room, and one that may go on beyond it
+    assert allowance.take(Share(owner=2), 10, 0.0)
+    assert allowance.take(Share(owner=1), 5, 0.0)
+
+
+@pytest.mark.parametrize("coding", [{}, {"second": True}, {"cut": 5}, {"filled": True}])
+def test_gzip_of_several_members_is_read_whole_and_one_that_ends_too_early_is_lost(coding):
+    body = gzip.compress(b"first ") + (gzip.compress(b"second") if "second" in coding else b"")
+    body = body[: -coding["cut"]] if "cut" in coding else body + bytes(8) * ("filled" in coding)
+    with server(hostile.saying(body, "Content-Encoding: gzip"), "x") as port:
+        http = HttpClient("http://127.0.0.1", lambda: 0.0, 5.0)
+        answer = http.fetch("GET", f"http://127.0.0.1:{port}/", cut=True)
+        http.close()
+    if "cut" in coding:
+        assert (answer.kind, answer.why) == ("lost", "the compressed answer ended too early")
+    else:
+        assert answer.body == (b"first second" if "second" in coding else b"first ")
+
+
+def test_who_waits_for_a_turn_to_parse_gives_up_at_the_deadline():
+    with server(hostile.saying(b"x" * (bounds.LARGE + 1)), "x") as port, http_client._parsing:
+        wire = Wire(port)
+        wire.http.deadline = 0.3
+        reply = wire.send(GRANT)
+        wire.close()
+    assert (reply.kind, network.allowance.held) == ("lost", 0)
+
+
+def test_a_name_and_a_password_of_a_proxy_may_have_any_letters(monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://us%C3%A9r:s%C3%A9cret@127.0.0.1:9")
+    http = HttpClient("http://10.1.2.3", lambda: 0.0, 5.0)
+    assert http.fetch("GET", "http://10.1.2.3/").kind == "broken"
+    http.close()
 
 
 @pytest.mark.parametrize("private", ["10.0.0.1", "127.0.0.1", "224.0.0.1", "192.0.0.192"])
@@ -199,7 +239,8 @@ def test_a_proxy_of_a_kind_that_is_not_known_is_no_way(monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "socks5://127.0.0.1:9")
     http = HttpClient("http://10.1.2.3", lambda: 0.0, 5.0)
-    assert http.fetch("GET", "http://10.1.2.3/").kind == "broken"
+    refused = http.fetch("GET", "http://10.1.2.3/")
+    assert (refused.kind, "a proxy of the kind 'socks5' cannot be used" in refused.why) == ("broken", True)
     http.close()
 
 

@@ -295,3 +295,20 @@ def test_queries_with_languages_find_what_the_topic_counts(keywords, languages, 
         for some in filter(None, words):
             said = any(test(replace(post, text=" ".join(some), words=tuple(some))) for test in tests)
             assert said == ({"in": "id"}.get(lang, lang) in languages)
+
+
+LETTERS = "aeiouAZ09 .,\u0301\u0316\u0308\u00e9\uac00\uac01\u3131\u314f\uff9e\uff76\u304c\u304b\u3099\u1100\u1161\u11a8"
+LETTERS += "\u09c7\u09be\u65e5\ufb01\u2460\uff8a\uff9f\u0345\u1e9e\ufe0f\u0130\u0131\u2019"
+
+
+@given(st.lists(st.sampled_from(LETTERS), min_size=600, max_size=2000).map("".join))
+@settings(deadline=None, max_examples=many(60))
+def test_a_long_text_is_folded_in_pieces_as_it_is_as_a_whole(text):
+    whole = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    whole = whole.replace("\u0131", "i").replace("\u2019", "'").replace("\ufe0f", "").replace("i\u0307", "i")
+    assert fold(text) == whole
+
+
+def test_a_run_of_marks_without_an_end_costs_no_more_than_its_length():
+    """To normalise it as a whole takes time that grows with its square: hours for a page of two megabytes."""
+    assert fold("a" + "\u0301" * 500_000 + "\u0316" * 500_000).startswith("\u00e1")

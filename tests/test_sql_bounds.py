@@ -73,7 +73,7 @@ def test_many_large_rows_are_fetched_a_few_at_a_time(database):
     )
     code, said, megabytes = peak("-c", reading, database, program=[sys.executable])
     assert (code, said) == (0, "")
-    assert megabytes < 500
+    assert megabytes < 900  # all rows at once are 2 GB
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.sources import tame_html
 from socialcrawl.sources.network import resolves_privately
 from socialcrawl.sources.tame_html import MAX_LINKS
-from socialcrawl.sources.web.page import Link, plain, read
+from socialcrawl.sources.web.page import MAX_INTERNATIONAL, Link, plain, read
 from socialcrawl.sources.web.robots import ParsedFiles, permits
 from socialcrawl.sources.web.urls import (
     allowed,
@@ -297,3 +298,47 @@ def test_rules_of_robots_are_kept_by_their_size_and_not_by_their_number():
     assert len(files) == 1  # the newest stays, however large it is
     files.parse(small[0])
     assert (len(files), files.size) == (1, len(small[0]))
+
+
+def test_only_attributes_that_say_something_reach_the_parser():
+    tame = tame_html.tame(
+        "<p a1 b2='x' HREF=/u Lang='de'>one <b class=c>two</b> <a id=i rel='tag x' href='/v?a&amp;b'>"
+    )
+    assert tame == (
+        '<p href="/u" lang="de">one <span>two</span> <a href=0>',
+        [tame_html.Anchor("/v?a&b", "", "tag x")],
+    )
+
+
+def test_what_more_tags_than_any_page_has_hold_is_text():
+    assert read("<p>x</p>" * (tame_html.MAX_TAGS // 2) + "<b>end</b>", HERE).text.endswith("x\nend")
+
+
+@pytest.mark.parametrize("scheme", ["http://", "//", " HTTPS:\\\\"])
+def test_no_more_hosts_beyond_ascii_are_encoded_than_a_page_has(scheme):
+    hrefs = [f"{scheme}\u00e9{n}.example/" for n in range(MAX_INTERNATIONAL + 5)]
+    page = read("".join(f"<a href='{href}'>x</a>" for href in [*hrefs, "/after"]), HERE)
+    assert len({link.url for link in page.links}) in (
+        1,
+        MAX_INTERNATIONAL + 1,
+    )  # a backslash is no slash to our joining
+    assert page.links[-1].url == "http://h.example/after"
+
+
+@pytest.mark.parametrize(
+    "href", ["http://" + "\u00e9" * 300 + ".example/", "/" + "a" * 3000, "http://a" + "\u0301" * 5000]
+)
+def test_a_link_that_is_longer_than_any_address_leads_nowhere(href):
+    assert joined(HERE, href) is None
+    assert normalised(href) is None
+
+
+def test_too_little_memory_for_the_parser_is_told_as_such(monkeypatch):
+    from selectolax import lexbor
+
+    def fails(*_):
+        raise lexbor.SelectolaxError("Can't parse HTML.")
+
+    monkeypatch.setattr(lexbor, "LexborHTMLParser", fails)
+    with pytest.raises(MemoryError):
+        read("<p>x", HERE)

@@ -31,7 +31,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from socialcrawl.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_CHUNKS, MAX_HEADERS, Share
+from socialcrawl.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_CHUNKS, MAX_HEADERS, Share, share_heaps
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Grant, Received, Reply
 from socialcrawl.secret import redacted
@@ -39,6 +39,7 @@ from socialcrawl.sources.network import (
     PRIVATE,
     Exchange,
     PrivateAddressError,
+    ProxyError,
     TooMuchError,
     allowance,
     exchanging,
@@ -113,6 +114,7 @@ class HttpClient:
         contact: str = "",
         deadline: float | None = None,
     ) -> None:
+        share_heaps()
         self.now, self.timeout = now, timeout
         self.deadline = DEADLINE * timeout if deadline is None else deadline
         self._agent = name_agent(contact)
@@ -149,6 +151,7 @@ class HttpClient:
         """
         _give_back()
         share = _answering.share or Share()
+        share.owner = id(self)
         exchange = Exchange(self.timeout, self.deadline, share, public=public)
         try:
             asked = httpx.URL(url) if params is None else httpx.URL(url, params=dict(params))
@@ -172,6 +175,8 @@ class HttpClient:
             _close_all(self._pools)
 
     def _failed(self, error: Exception, exchange: Exchange, dearest: int) -> Reply:
+        if isinstance(error, ProxyError):
+            return Reply("broken", self.now(), why=str(error))
         if exchange.sent:
             return Reply("lost", self.now(), cost=dearest, why=_explain_loss(error, exchange))
         name = type(error.__cause__ or error.__context__ or error).__name__
@@ -293,7 +298,11 @@ def _read(response: httpcore.Response, exchange: Exchange, max_bytes: int, *, cu
     if is_cut and not cut:
         raise TooMuchError(f"the answer is longer than {max_bytes / 1e6:g} MB")
     if len(body) > LARGE and _answering.share is not None:
-        _answering.parses = _parsing.acquire()
+        _answering.parses = _parsing.acquire(timeout=exchange.left())
+        if not _answering.parses:
+            raise TooMuchError("other large answers were parsed until the deadline: fewer requests at a time help")
+    if isinstance(unpack, _Gunzip) and not unpack.is_whole and not is_cut:
+        raise TooMuchError("the compressed answer ended too early")
     del body[max_bytes:]
     return bytes(body), is_cut
 
@@ -304,21 +313,43 @@ def _find_unpacker(codings: list[bytes]) -> Callable[[bytes, int], Iterable[byte
     Raises:
         TooMuchError: there are several codings, or one that was not asked for.
     """
-    told = [part for coding in codings for part in map(bytes.strip, coding.split(b",")) if part != b"identity"]
-    if not told or told == [b""]:
+    told = [
+        part for coding in codings for part in map(bytes.strip, coding.split(b",")) if part not in (b"", b"identity")
+    ]
+    if not told:
         return lambda raw, room: (raw,)
     if len(told) > 1 or told[0] not in (b"gzip", b"x-gzip"):
         shown = b", ".join(told)[:60].decode("ascii", "replace")
         raise TooMuchError(f"the server answered in the coding {shown!r}, which was not asked for")
-    machine = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    return _Gunzip()
 
-    def unpack(raw: bytes, room: int) -> Iterator[bytes]:
-        while raw and room > 0 and not machine.eof:
-            part = machine.decompress(raw, min(room, CHUNK))
-            raw, room = machine.unconsumed_tail, room - len(part)
+
+class _Gunzip:
+    """Unpacks gzip, of one member or several (RFC 1952), piece by piece."""
+
+    def __init__(self) -> None:
+        self._machine = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    def __call__(self, raw: bytes, room: int) -> Iterator[bytes]:
+        """Yield what `raw` unpacks to, up to `room` bytes.
+
+        Raises:
+            zlib.error: it is damaged.
+        """
+        while raw and room > 0:
+            if self._machine.eof:
+                if not raw.startswith(b"\x1f"):
+                    return  # what is behind the last member is filling
+                self._machine = zlib.decompressobj(16 + zlib.MAX_WBITS)
+            part = self._machine.decompress(raw, min(room, CHUNK))
+            raw = self._machine.unused_data if self._machine.eof else self._machine.unconsumed_tail
+            room -= len(part)
             yield part
 
-    return unpack
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last member has come to its end."""
+        return self._machine.eof
 
 
 def _explain_loss(error: Exception, exchange: Exchange) -> str:

@@ -35,6 +35,10 @@ class PrivateAddressError(httpcore.ConnectError):
     """A name leads to this machine or its neighbourhood, where nobody else may send us."""
 
 
+class ProxyError(httpcore.UnsupportedProtocol):
+    """The proxy that the environment names cannot be used; `str(error)` says why, and what to do."""
+
+
 class Exchange:
     """One request under way: what is left of its time, how many bytes may still come, and whether it left.
 
@@ -193,7 +197,7 @@ def make_pool(proxy: str, context: ssl.SSLContext) -> httpcore.ConnectionPool:
         context: the certificates that are trusted.
 
     Raises:
-        UnsupportedProtocol: the proxy is of a kind that is not known.
+        ProxyError: the proxy is of a kind that is not known.
     """
     options: dict[str, Any] = {
         "ssl_context": context,
@@ -205,8 +209,10 @@ def make_pool(proxy: str, context: ssl.SSLContext) -> httpcore.ConnectionPool:
         return httpcore.ConnectionPool(network_backend=_Backend(checks=True), **options)
     parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if parts.scheme not in ("http", "https"):
-        raise httpcore.UnsupportedProtocol(f"a proxy of the kind {parts.scheme}")
+        raise ProxyError(
+            f"a proxy of the kind {parts.scheme!r} cannot be used: name an http:// proxy in the environment"
+        )
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    who = (unquote(parts.username or ""), unquote(parts.password or "")) if parts.username else None
+    who = (unquote(parts.username).encode(), unquote(parts.password or "").encode()) if parts.username else None
     place = httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target="/")
     return httpcore.HTTPProxy(place, proxy_auth=who, network_backend=_Backend(checks=False), **options)

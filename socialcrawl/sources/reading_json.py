@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from socialcrawl.bounds import is_crowded
+from socialcrawl.bounds import MAX_POSTS, is_crowded
 from socialcrawl.model import LARGEST, AccountRow, PostRow
 
 NUL = b"\\u0000"
@@ -47,6 +47,8 @@ def checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:
     Raises:
         TypeError: a value is of a type that a store may not hold there, or a number beyond all numbers.
     """
+    if len(rows) > MAX_POSTS:
+        raise TypeError(f"there are {len(rows):,} of them, where {MAX_POSTS:,} are the most")
     for place, (column, expected) in enumerate(zip(zip(*rows, strict=True), types, strict=False)):
         found = set(map(type, column))
         if not found <= expected or (

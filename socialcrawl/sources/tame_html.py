@@ -9,11 +9,16 @@ Browsers stop at a depth of 512; so does this. Links lead to numbers here, by wh
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
 
 DEEPEST = 512
-WIDEST = 1_000  # characters of a tag's attributes; of longer ones only those are kept that say something here
+MAX_TAGS = 100_000  # of one page: what more of them hold is text
 MAX_LINKS = 10_000  # of one page: more make it a trap; the text of others is text
 MANY = 4  # tags <html> and <body> whose attributes are looked at: each adds its own to the first
 # A start or end tag as the HTML standard's tokenizer sees it; the quantifiers do not go back, so that it is linear.
@@ -56,6 +61,21 @@ def tame(html: str) -> tuple[str, list[Anchor]]:
     return _TAG.sub(flattening.tag, _without_unseen(html.replace("\0", "\ufffd"))), flattening.links
 
 
+@contextmanager
+def parsing(tame: str) -> Iterator["LexborHTMLParser"]:
+    """Yield the tree of a page that was tamed.
+
+    Raises:
+        MemoryError: there is too little memory for it, or for what is done with it inside the block.
+    """
+    from selectolax import lexbor  # noqa: PLC0415
+
+    try:
+        yield lexbor.LexborHTMLParser(tame)
+    except lexbor.SelectolaxError as error:
+        raise MemoryError(str(error)) from error
+
+
 def _without_unseen(html: str) -> str:
     """Without comments, scripts, drawings: each pass looks forward only. What does not end is left to the parser."""
     parts: list[str] = []
@@ -78,11 +98,14 @@ class _Flattening:
     def __init__(self) -> None:
         self.links: list[Anchor] = []
         self._open: Counter[str] = Counter()
-        self._depth = self._tops = 0
+        self._depth = self._tops = self._tags = 0
 
     def tag(self, found: re.Match[str]) -> str:
         """What stands for a tag."""
         closing, name, rest = found[1], found[2].lower(), found[3]
+        self._tags += 1
+        if self._tags > MAX_TAGS:
+            return ""
         if name in ("html", "body") and not closing:
             self._tops += 1
             return "<hr>" if self._tops > MANY else f"<{name}{_narrow(rest)}>"
@@ -93,7 +116,7 @@ class _Flattening:
             return "<hr>"  # ends what is before it as a block would, and holds nothing
         if closing:
             return f"</{name}>"
-        return f"<{name}{rest if len(rest) <= WIDEST else _narrow(rest)}>"
+        return f"<{name}{_narrow(rest)}>"
 
     def _is_too_deep(self, name: str, closing: str) -> bool:
         if not closing:
@@ -116,7 +139,13 @@ class _Flattening:
 
 
 def _narrow(rest: str) -> str:
-    """Of a tag's attributes those that say something here, the first of each name."""
+    """Return of a tag's attributes those that say something here, the first of each name.
+
+    The parser's time grows with the square of the number of different names on a page.
+    """
+    low = rest.lower()
+    if not any(name in low for name in _KEPT):
+        return ""
     kept: dict[str, str] = {}
     for name, value in _attributes(rest):
         if name in _KEPT:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from socialcrawl.bounds import SMALL
 from socialcrawl.model import Limit, Reply
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.bluesky import classify, kept
@@ -112,7 +113,7 @@ class Session:
             if got is None:
                 content = orjson.dumps({"identifier": self._who, "password": self._password})
                 headers = {"Content-Type": "application/json"}
-                came = self._http.fetch("POST", self.base + SIGN_IN, headers=headers, content=content)
+                came = self._http.fetch("POST", self.base + SIGN_IN, headers=headers, content=content, max_bytes=SMALL)
                 got = self._judged(came, self.base)
             if isinstance(got, Tokens):
                 self._rests = None
@@ -124,7 +125,7 @@ class Session:
         """New tokens for the old; None if the session has ended for good."""
         headers = {"Authorization": f"Bearer {former.refresh}"}
         came = self._http.fetch(
-            "POST", former.base + RENEW, headers=headers, content=b"", public=former.base != self.base
+            "POST", former.base + RENEW, headers=headers, content=b"", max_bytes=SMALL, public=former.base != self.base
         )
         if isinstance(came, HttpAnswer) and came.status in (400, 401, 403) and _of_bluesky(came):
             return None

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from html import unescape
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
-from socialcrawl.sources.tame_html import Anchor, tame
+from socialcrawl.sources.tame_html import Anchor, parsing, tame
 
 MAX_HTML = 100_000  # characters of a post's HTML; what is beyond them is left out
 PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
@@ -34,8 +34,8 @@ def shown(html: str) -> Shown:
     if "<" not in html:
         return Shown(unescape(html).strip(), ())
     tamed, links = tame(html)
-    body = LexborHTMLParser(tamed).body
-    return Shown("", ()) if body is None else _read(body, links)
+    with parsing(tamed) as tree:
+        return Shown("", ()) if tree.body is None else _read(tree.body, links)
 
 
 def _read(body: LexborNode, links: Sequence[Anchor]) -> Shown:

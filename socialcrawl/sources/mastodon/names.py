@@ -10,6 +10,7 @@ from ipaddress import ip_address
 
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 LEGAL = re.compile(rf"\w(?:[\w.-]{{0,198}}\w)?@{LABEL}(?:\.{LABEL}){{0,126}}(?::\d{{1,5}})?")
+MAX_HOST = 253  # characters of a domain
 LOCAL = ("alt", "arpa", "home", "internal", "invalid", "lan", "local", "localdomain", "localhost", "onion", "test")
 
 
@@ -27,7 +28,7 @@ def full(acct: str, answering: str) -> str:
 def domain(text: str) -> str:
     """A domain in lower case and in the letters of the network; as it is where that cannot be."""
     low = text.strip().lower()
-    if low.isascii():
+    if low.isascii() or len(low) > MAX_HOST:
         return low
     try:
         return low.encode("idna").decode()

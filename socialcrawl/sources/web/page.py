@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from socialcrawl.sources.tame_html import tame
-from socialcrawl.sources.web.urls import joined
+from socialcrawl.sources.tame_html import parsing, tame
+from socialcrawl.sources.web.urls import is_international, joined
 
 UNSEEN = frozenset((
     "head", "script", "style", "template", "noscript", "title", "svg", "math", "iframe", "object", "canvas", "audio",
@@ -25,6 +25,7 @@ INLINE = frozenset((
     "ins", "kbd", "label", "mark", "nobr", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike",
     "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
 ))  # fmt: skip
+MAX_INTERNATIONAL = 500  # links of a page to hosts in letters beyond ASCII
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 
 
@@ -62,15 +63,15 @@ def read(html: str, url: str) -> Read:
 
     Time grows with the length of the text.
     """
-    from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415
-
     shown, links = tame(html)
-    tree = LexborHTMLParser(shown)
-    if tree.root is None:
-        return Read()
+    with parsing(shown) as tree:
+        return Read() if tree.root is None else _read(tree, url, [link.href for link in links])
+
+
+def _read(tree: Any, url: str, hrefs: Sequence[str]) -> Read:
     base = next((href for node in tree.css("base[href]") if (href := _given(node, "href"))), "")
     base = joined(url, base) or url
-    writing = _Writing([joined(base, link.href) for link in links])
+    writing = _Writing(_targets(base, hrefs))
     for node, opens in _walked(tree.root):
         writing.meets(node, opens=opens)
     top = tree.css_first("html")
@@ -85,6 +86,17 @@ def read(html: str, url: str) -> Read:
         frozenset(named.get("robots", "").lower().replace(",", " ").split()),
         named.get("description") or None,
     )
+
+
+def _targets(base: str, hrefs: Sequence[str]) -> list[str | None]:
+    """Return where links lead; None where it is no page of the web, or one international host too many."""
+    found: list[str | None] = []
+    left = MAX_INTERNATIONAL
+    for href in hrefs:
+        international = not href.isascii() and is_international(href)
+        left -= international
+        found.append(None if international and left < 0 else joined(base, href))
+    return found
 
 
 def plain(text: str) -> Read:

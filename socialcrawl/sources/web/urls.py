@@ -13,8 +13,10 @@ from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from socialcrawl.loopback import is_public
 
+MAX_HOST = 253  # characters of a host name; to encode more takes time that grows with their square
 LONGEST = 2_000  # characters of an address: longer ones are traps or data
 PORTS = {"http": 80, "https": 443}
+_PLACE = re.compile(r"[\s\x00-\x20]*+(?:[a-zA-Z][a-zA-Z0-9+.-]*+:)?+[/\\]{2}([^/?#\\]*+)")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 _PATH = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/-]")
 _QUERY = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
@@ -27,6 +29,8 @@ def normalised(url: str) -> str | None:
 
     Normalising twice changes nothing.
     """
+    if len(url) > LONGEST and len(url.partition("#")[0]) > LONGEST:
+        return None
     try:
         parts = urlsplit(url.strip(" \t\r\n\f"))
         port = parts.port
@@ -43,10 +47,18 @@ def normalised(url: str) -> str | None:
 def joined(base: str, href: str) -> str | None:
     """Where a link leads that stands on the page `base`, in the one form; None where it is no page of the web."""
     bare = href.strip(" \t\r\n\f").partition("#")[0]
+    if len(bare) > LONGEST:
+        return None
     try:
         return normalised(urljoin(base, bare) if bare else base)  # urljoin would drop an empty ";" of the base
     except ValueError:
         return None
+
+
+def is_international(href: str) -> bool:
+    """Return whether a link names a host in letters beyond ASCII, which take long to encode."""
+    found = _PLACE.match(href)
+    return found is not None and not found[1].isascii()
 
 
 def server(url: str) -> str:
@@ -95,6 +107,8 @@ def is_private(url: str) -> bool:
 def _host(name: str) -> str | None:
     """A host in ASCII; None where there is none, or what is there cannot be one."""
     name = name.rstrip(".")
+    if len(name) > MAX_HOST:
+        return None
     try:
         if ":" in name:
             address = ip_address(name)
@@ -103,7 +117,7 @@ def _host(name: str) -> str | None:
         ascii_name = name if name.isascii() else name.encode("idna").decode("ascii").lower()
     except ValueError:  # UnicodeError is one
         return None
-    return ascii_name if _NAME.fullmatch(ascii_name) and len(ascii_name) <= 253 else None
+    return ascii_name if _NAME.fullmatch(ascii_name) and len(ascii_name) <= MAX_HOST else None
 
 
 def _path(path: str) -> str:
