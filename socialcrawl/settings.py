@@ -103,7 +103,7 @@ class Settings(Section):
     def _has_no_section_of_another_kind(cls, given: Any) -> Any:
         """Refuse a section of another kind as a whole, before each of its keys is."""
         own = given.get("kind", "collect") if isinstance(given, dict) else None
-        if own != "collect" and own not in OTHERS:
+        if not isinstance(own, str) or (own != "collect" and own not in OTHERS):
             return given
         for kind in OTHERS:
             if kind != own and isinstance(given.get(kind), dict):
