@@ -30,7 +30,7 @@ def test_a_copy_of_the_table_is_the_table(tmp_path):
         ("post = 0.005", "post = -1", "prices.post"),
         ("post = 0.005", "post = 0.0000049", "steps of 0.00001"),
         ("as_of = 2026-11-01", 'as_of = "soon"', "as_of"),
-        ("[prices]", "[prices", "cannot be read"),
+        ("[prices]", "[prices", "not valid TOML"),
     ],
 )
 def test_a_table_that_is_wrong_is_refused_with_its_place(tmp_path, before, after, said):

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from commands import campaign_file, socialcrawl
-from crawling import TOKEN, campaign_of, crawl, posts, rows, scratch
+from crawling import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
 from rich.console import Console
 from test_store_upgrade import at_version
 
@@ -368,14 +368,24 @@ def test_the_object_for_scripts_has_the_numbers_of_the_tables(tmp_path, capsys, 
 
 
 def test_counting_says_what_it_costs_and_where_that_is_kept(mock, tmp_path):
-    by, settings = console(200), campaign_of(mock.url, tmp_path / "a.db")
+    topic = {"keywords": [TOPIC, "x" * 300, "y" * 300]}  # two searches
+    by, settings = console(200), campaign_of(mock.url, tmp_path / "a.db", topic=topic)
     tell(settings, by, count=True, as_json=False)
     assert "asking how many posts the searches find, for $0.005 each, outside of any ledger" in by.file.getvalue()
     assert "as X has counted" in by.file.getvalue()
-    crawl(campaign_of(mock.url, tmp_path / "a.db", budget={"max_requests": 5}))
+    crawl(campaign_of(mock.url, tmp_path / "a.db", topic=topic, budget={"max_requests": 1}))
     by = console(200)
     tell(settings, by, count=True, as_json=False)
     assert "in the ledger of the campaign" in by.file.getvalue()
+
+
+def test_counting_is_not_announced_where_all_searches_are_done(mock, tmp_path, capsys):
+    settings = campaign_of(mock.url, tmp_path / "a.db")
+    crawl(campaign_of(mock.url, tmp_path / "a.db", budget={"max_requests": 5}))
+    by = console(200)
+    tell(settings, by, count=True, as_json=False)
+    assert "asking how many posts" not in by.file.getvalue()
+    assert "all searches of this campaign are done" in capsys.readouterr().err
 
 
 class Typed(io.StringIO):
