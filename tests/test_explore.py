@@ -40,7 +40,7 @@ def explored(path, *words):
     asking = [*COMMAND, "explore", "--db", str(path), "--port", "0", "--no-open", *words]
     child = subprocess.Popen(asking, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=ENVIRONMENT, text=True)
     try:
-        said = child.stderr.readline()
+        said = next(line for line in child.stderr if "http://127.0.0.1:" in line)  # an upgrade is told before
         url = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
         until = time.monotonic() + 30
         while time.monotonic() < until:
