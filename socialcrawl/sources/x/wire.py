@@ -84,7 +84,7 @@ class XWire:
         except NoAnswerError as error:
             if error.reply.kind != "lost":
                 return replace(error.reply, kind="broken", at=self.now()), None
-            why = f"{error.reply.why} It may have been billed."
+            why = f"{error.reply.why.removesuffix('.')}; it may have been billed"
             return replace(error.reply, at=self.now(), cost=request.most, why=why), None
         except (requests.RequestException, OSError, ValueError) as error:  # before anything was sent
             why = f"the request cannot be made ({type(error).__name__}): is base_url right?"
