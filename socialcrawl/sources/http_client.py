@@ -292,8 +292,7 @@ def _read(response: httpcore.Response, exchange: Exchange, max_bytes: int, *, cu
             body += part
         if len(body) > max_bytes:
             break
-        if exchange.is_over():
-            raise httpcore.ReadTimeout("deadline")
+        exchange.left()  # raises at the deadline, also where nothing is unpacked
     is_cut = len(body) > max_bytes
     if is_cut and not cut:
         raise TooMuchError(f"the answer is longer than {max_bytes / 1e6:g} MB")
