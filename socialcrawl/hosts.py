@@ -158,8 +158,18 @@ def _read(given: str) -> str:
     except UnicodeError:
         host = None
     if host is None or (below and _is_literal(host)):
-        raise SettingsError(
-            f"--allow-host {given!r} is no host: write a name without http://, such as crawler.example.org, or "
-            "*.example.org for all names below example.org."
-        )
+        raise SettingsError(f"--allow-host {given!r} is not a host. {_advice(text)}")
     return below + host
+
+
+def _advice(text: str) -> str:
+    """Return what to write instead of a text that is no host."""
+    if "," in text or " " in text:
+        return "To allow several hosts, repeat the option: --allow-host a.example.org --allow-host b.example.org"
+    if "//" in text:
+        return "Write the name alone, without http:// and without a path, such as crawler.example.org"
+    if "/" in text:
+        return "Ranges of addresses cannot be allowed. Give each address or name with its own --allow-host."
+    if "*" in text:
+        return "A * stands for all names below a domain, as in *.example.org; it cannot stand for every host."
+    return "Write a name such as crawler.example.org, or *.example.org for all names below example.org."

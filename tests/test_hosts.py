@@ -139,10 +139,31 @@ def test_websockets_are_refused_as_well_and_the_servers_own_events_pass():
     assert through({"type": "lifespan"}) == (["lifespan"], [])
 
 
-@pytest.mark.parametrize("name", ["", "*", "*.", "http://crawler", "a b", "a*.example", "*.192.0.2.1", "a..b", "[::1"])
-def test_what_is_no_host_is_told_before_anything_is_served(name):
-    with pytest.raises(SettingsError, match=r"is no host: write a name without http://"):
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("", "Write a name such as"),
+        ("*", r"cannot stand for every host"),
+        ("*.", "cannot stand for every host"),
+        ("a*.example", "all names below a domain"),
+        ("*.192.0.2.1", "all names below a domain"),
+        ("http://crawler", "without http://"),
+        ("192.0.2.0/24", "Ranges of addresses cannot be allowed"),
+        ("a.example,b.example", "repeat the option"),
+        ("a b", "repeat the option"),
+        ("a..b", "Write a name such as"),
+        ("[::1", "Write a name such as"),
+    ],
+)
+def test_a_host_that_is_none_is_refused_with_what_to_write_before_anything_is_served(name, advice):
+    with pytest.raises(SettingsError, match=rf"is not a host\. .*{advice}"):
         pages(allow_hosts=[name]).__enter__()
+
+
+@pytest.mark.parametrize("option", [["--allow-host", "crawler.example"], ["--allow-remote"]])
+def test_options_of_the_health_page_are_refused_without_one(option, tmp_path):
+    child = socialcrawl("daemon", tmp_path, *option)
+    assert (child.returncode, "add --health HOST:PORT" in " ".join(child.stderr.split())) == (2, True)
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[\[\]a-z0-9.:*@,-]{0,20}", fullmatch=True))
@@ -177,7 +198,7 @@ def test_the_commands_tell_what_is_no_host(tmp_path):
     daemon = ["daemon", tmp_path / "campaigns", "--health", "127.0.0.1:0", "--allow-host", "http://x"]
     for words in (explore, daemon):
         child = socialcrawl(*words)
-        assert (child.returncode, "--allow-host 'http://x' is no host" in child.stderr) == (2, True)
+        assert (child.returncode, "--allow-host 'http://x' is not a host" in child.stderr) == (2, True)
 
 
 def test_the_daemon_answers_by_a_name_that_is_allowed(tmp_path):

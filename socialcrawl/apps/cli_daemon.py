@@ -32,6 +32,8 @@ def daemon(
     from socialcrawl.apps.operating import Wanted, operate  # noqa: PLC0415
     from socialcrawl.words import seconds  # noqa: PLC0415
 
+    if health is None and (allow_remote or allow_host):
+        raise typer.BadParameter("--allow-remote and --allow-host are about the health page: add --health HOST:PORT.")
     leave(operate(Wanted(folder, log, health, allow_remote, allow_host or [], workers, seconds(stall))))
 
 
