@@ -5,13 +5,12 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from serving import QuietHandler, serving
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / ".ci" / "advisories.py"
@@ -33,39 +32,20 @@ def playing(answer):
     """An index on loopback, its address, and the paths that it was asked for; `answer` gives status and body."""
     asked = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
+    class Handler(QuietHandler):
+        protocol_version, wbufsize = "HTTP/1.0", 0
+
+        def answer(self):
             asked.append(self.path)
             told = answer(self.path)
             if callable(told):
                 told(self.wfile)
                 return
             status, body = told
-            body = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.send(status, {}, body if isinstance(body, bytes) else json.dumps(body).encode())
 
-        def log_message(self, *_):
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-
-        def handle_error(self, *_):
-            pass  # clients leave early here
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Handler) as server:
+        yield server.url, asked
 
 
 def of_red(*told):

@@ -3,11 +3,11 @@
 import random
 import re
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from contextlib import contextmanager
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
+from serving import QuietHandler, serving
 from test_mock_world import START, posts_of
 from tiny import BEGIN, Clock, Watcher, story
 
@@ -76,17 +76,15 @@ def expected(rows, name, begin=0.0):
     return worth(own), {target: worth(hits) for target, hits in occurrences(rows, name, begin)[0].items()}
 
 
-def serving(service):
+@contextmanager
+def serving_service(service):
     """A server in front of a service of the mock; `asked` holds (host, endpoint) of each request."""
     routes = Routes()
     for method, template in service.endpoints():
         routes.add(method, template, template)
 
-    class Answer(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_GET(self):
+    class Answer(QuietHandler):
+        def answer(self):
             parts = urlsplit(self.path)
             template, values = routes.find("GET", parts.path)
             names = [part[1:] for part in template.split("/") if part.startswith(":")]
@@ -95,24 +93,14 @@ def serving(service):
             asked = Asked("GET", template, path, parse_qsl(parts.query), headers, START, host)
             server.asked.append((host, template))
             if host in server.troubled:
-                self.tell(server.troubled[host], {}, b"<html>no</html>")
+                self.send(server.troubled[host], {}, b"<html>no</html>")
             else:
                 told = service.answer(asked, service.guest(asked))
-                self.tell(told.status, told.headers, told.body)
+                self.send(told.status, told.headers, told.body)
 
-        def tell(self, status, headers, body):
-            self.send_response_only(status)
-            for name, value in {"content-length": str(len(body)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    server.daemon_threads, server.asked, server.troubled = True, [], {}
-    return server
+    with serving(Answer) as server:
+        server.asked, server.troubled = [], {}
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -123,16 +111,10 @@ def rows():
 @pytest.fixture(scope="module")
 def fediverse(rows):
     posts = posts_of([row[:4] for row in rows], reply_to=[row[4] for row in rows])
-    server = serving(MastodonService(build_world(posts, 0.0), home=HOME, noindex=frozenset({SILENT})))
-    thread = Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    server.wire = MastodonWire(url, HOME, {}, hits=TOPIC.hits, now=Clock().now, timeout=5.0)
-    yield server
-    server.wire.close()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving_service(MastodonService(build_world(posts, 0.0), home=HOME, noindex=frozenset({SILENT}))) as server:
+        server.wire = MastodonWire(server.url, HOME, {}, hits=TOPIC.hits, now=Clock().now, timeout=5.0)
+        yield server
+        server.wire.close()
 
 
 def crawled(

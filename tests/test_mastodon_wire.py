@@ -1,10 +1,9 @@
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from fediverse import account_of, status_of
+from serving import QuietHandler, serving
 
 from socialcrawl.bounds import MAX_ANSWER
 from socialcrawl.model import Grant, Limit, Page, Reply, Request, Who
@@ -32,32 +31,14 @@ def length(text, lang=None, created_at=None):
 def house():
     """A server that notes what it was asked, and says what `house.says` holds."""
 
-    class Answer(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_GET(self):
+    class Answer(QuietHandler):
+        def answer(self):
             server.asked.append((self.path, dict(self.headers)))
             status, headers, body = server.says
-            content = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response_only(status)
-            for name, value in {"Content-Length": str(len(content)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
+            self.send(status, headers, body if isinstance(body, bytes) else json.dumps(body).encode())
 
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    server.daemon_threads = True
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Answer) as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
 """The wire to the web against a small server that says what a test wants: kinds, reasons, alphabets, limits."""
 
 import socket
-import threading
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from serving import QuietHandler, serving
 
 from socialcrawl.mock.service import Asked, Told
 from socialcrawl.model import Grant, Page, Request, Who
@@ -27,37 +26,15 @@ def plays(answer):
     """A server in a thread that says `answer(method, host, target)`, a Told; its address, and what was asked."""
     asked = []
 
-    class Door(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = 1 << 20  # head and body leave together: apart, the second waits 40 ms
-
-        def do_GET(self):
+    class Door(QuietHandler):
+        def answer(self):
             asked.append((self.command, self.headers["Host"], self.path, dict(self.headers)))
             told = answer(self.command, self.headers["Host"], self.path)
-            self.send_response_only(told.status)
             content = {"Content-Type": told.content_type} if told.content_type else {}
-            for name, value in {"Content-Length": str(len(told.body)), **content, **told.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(told.body)
+            self.send(told.status, {**content, **told.headers}, told.body)
 
-        do_HEAD = do_GET  # noqa: N815 (the library's name)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
-    server.daemon_threads = True
-    server.handle_error = lambda *_: None  # a client that left
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Door) as server:
+        yield server.url, asked
 
 
 def of_service(service, now=lambda: 1_700_000_000.0):
