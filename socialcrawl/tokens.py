@@ -5,19 +5,18 @@ nothing of a token can be read from them, nor tried against them without the key
 """
 
 import os
-import sys
 import threading
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from platformdirs import user_state_path
+
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.store.lease import Lock
+from socialcrawl.locks import Lock, locked
 
-if sys.platform != "win32":  # there, two processes with one token are not noticed
-    import fcntl
-
+NAME = "socialcrawl"
 KEY_BYTES = 32
 ALIASES = {"localhost": "127.0.0.1", "::1": "127.0.0.1", "api.twitter.com": "api.x.com"}
 PORTS = {"http": 80, "https": 443}
@@ -37,20 +36,17 @@ class TokenLease:
     """
 
     def __init__(self, base: str, token: str | tuple[str, ...], name: str) -> None:
-        self._lock: Lock | None = None
-        if sys.platform != "win32":
-            folder, host = state_folder(), _host(base)
-            what = f"uses the token of the credential {name!r} on" if token else "asks, without a token as this one,"
-            busy = (
-                f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or "
-                f"{'use another token' if token else 'let one daemon run both campaigns'}."
-            )
-            self._lock = Lock(folder / f"{_hash(_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
+        folder, host = state_folder(), _host(base)
+        what = f"uses the token of the credential {name!r} on" if token else "asks, without a token as this one,"
+        busy = (
+            f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or "
+            f"{'use another token' if token else 'let one daemon run both campaigns'}."
+        )
+        self._lock = Lock(folder / f"{_hash(_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
 
     def release(self) -> None:
         """Let go; the lock's file goes too."""
-        if self._lock is not None:
-            self._lock.release()
+        self._lock.release()
 
 
 class TokenLeases:
@@ -120,16 +116,21 @@ def distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
 
 
 def state_folder() -> Path:
-    """The folder of what this program remembers beside databases; made, for this user only, if it is not there.
+    """Return the folder of what this program remembers beside databases; make it, for this user only, if need be.
 
-    It is $XDG_STATE_HOME/socialcrawl, or ~/.local/state/socialcrawl where that is not set or not absolute.
+    It is $XDG_STATE_HOME/socialcrawl where that is set and absolute. Otherwise it is where the system keeps the state
+    of programs: ~/.local/state/socialcrawl on Linux, ~/Library/Application Support/socialcrawl on macOS, socialcrawl in
+    %LOCALAPPDATA% on Windows. If ~/.local/state/socialcrawl is there, it is used on every system: earlier versions made
+    it.
 
     Raises:
         StoreError: it cannot be made.
     """
     root = Path(os.environ.get("XDG_STATE_HOME", ""))
     try:
-        folder = (root if root.is_absolute() else Path.home() / ".local" / "state") / "socialcrawl"
+        folder = (root if root.is_absolute() else Path.home() / ".local" / "state") / NAME
+        if not (root.is_absolute() or folder.is_dir()):
+            folder = user_state_path(NAME, appauthor=False)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, RuntimeError, ValueError) as error:  # there may be no home
         reason = getattr(error, "strerror", None) or error
@@ -153,16 +154,13 @@ def _hash(key: bytes, host: str, token: str | tuple[str, ...]) -> str:
 def _key(path: Path) -> bytes:
     """The random key of this user. Only who holds the lock writes it, so that nobody reads half or another."""
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            key = os.pread(file, KEY_BYTES, 0)
+        with locked(path) as file:
+            key = file.read(KEY_BYTES) or b""
             if len(key) < KEY_BYTES:
                 key = os.urandom(KEY_BYTES)
-                os.pwrite(file, key, 0)
-                os.fsync(file)
-        finally:
-            os.close(file)
+                file.seek(0)
+                file.write(key)
+                os.fsync(file.fileno())
     except OSError as error:
         raise StoreError(f"The file {path} cannot be used ({error.strerror}): {REMEDY}.") from error
     return key

@@ -25,7 +25,7 @@ FLOORS = [
     {"importance", "graph", "links", "relevance", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "bounds", "documents"}
     | {"secret"}
-    | {"hosts", "permissions"},
+    | {"hosts", "permissions", "locks"},
     {"model", "errors", "terminal", "__init__"},
 ]
 HOMES = {
@@ -55,6 +55,9 @@ HOMES = {
     "sklearn": ("collect/estimators/", "sample/"),
     "pydantic": ("settings.py", "sections/", "policies.py"),
     "tenacity": ("limits/",),
+    "filelock": ("locks.py",),
+    "platformdirs": ("tokens.py",),
+    "cronsim": ("schedule.py",),
 }
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
 DOORS = ("clock.py", "apps/", "mock/", "sources/network.py")  # who may look at the wall clock; deadlines of sockets

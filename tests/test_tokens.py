@@ -12,6 +12,7 @@ import conftest
 import pytest
 from commands import ENVIRONMENT
 
+from socialcrawl import tokens
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.tokens import TokenLease, distinct, state_folder
 
@@ -170,6 +171,22 @@ def test_without_a_folder_of_that_name_state_lies_in_the_home(given, tmp_path, m
     monkeypatch.setenv("HOME", str(tmp_path / "ann"))
     assert state_folder() == tmp_path / "ann" / ".local" / "state" / "socialcrawl"
     assert state_folder().is_dir()
+
+
+def test_where_the_system_has_another_place_for_state_it_lies_there_unless_an_earlier_version_made_a_folder(
+    tmp_path, monkeypatch
+):
+    former, system = tmp_path / ".local" / "state" / "socialcrawl", tmp_path / "Application Support" / "socialcrawl"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(tokens, "user_state_path", lambda name, *, appauthor: system)
+    assert state_folder() == system
+    assert system.is_dir()
+    assert not former.exists()
+    former.mkdir(parents=True)
+    assert state_folder() == former
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "named"))
+    assert state_folder() == tmp_path / "named" / "socialcrawl"
 
 
 def nobody_at_home():

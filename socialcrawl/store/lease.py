@@ -4,8 +4,6 @@ Beside an SQLite file they are the operating system's. On a PostgreSQL server th
 that writes: as long as it can write, it holds them.
 """
 
-import os
-import sys
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -13,38 +11,10 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.errors import HeldError, StoreError
-from socialcrawl.permissions import file_mode
+from socialcrawl.errors import HeldError
+from socialcrawl.locks import Lock
 from socialcrawl.store.address import of
 from socialcrawl.store.database import OURS, unlocked
-
-if sys.platform != "win32":  # there, starting a campaign twice is not noticed
-    import fcntl
-
-
-class Lock:
-    """A file that one process has locked, until `release` or the end of the process.
-
-    Args:
-        path: the file, which is made if it is not there.
-        busy: what to say if another process holds it.
-        remedy: what to do if it cannot be made.
-
-    Raises:
-        HeldError: another process holds it.
-        StoreError: it cannot be made.
-    """
-
-    def __init__(self, path: Path, busy: str, remedy: str = "check the folder") -> None:
-        self.path = path
-        self._file = _locked(path, busy, remedy)
-
-    def release(self) -> None:
-        """Let go; the file goes too."""
-        if self._file is not None:
-            self.path.unlink(missing_ok=True)  # while it is still held: nobody has taken it meanwhile
-            os.close(self._file)
-            self._file = None
 
 
 class Lease:
@@ -107,37 +77,3 @@ class _Advisory:
     def _whole(self) -> int:
         """Our number and the campaign's in the 64 bits of a lock; a writer's lock has two numbers, another space."""
         return OURS << 32 | self.key
-
-
-def _locked(path: Path, busy: str, remedy: str) -> int | None:
-    while sys.platform != "win32":
-        file = -1
-        try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, file_mode())
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is(path, file):
-                os.ftruncate(file, 0)
-                os.pwrite(file, str(os.getpid()).encode(), 0)
-                return file
-            os.close(file)  # its holder removed it between our two steps
-        except OSError as error:
-            holder = _holder(file) if isinstance(error, BlockingIOError) else ""
-            if file >= 0:
-                os.close(file)
-            if isinstance(error, BlockingIOError):
-                raise HeldError(f"{busy}{holder}") from error
-            raise StoreError(f"The lock {path} cannot be made ({error.strerror}): {remedy}.") from error
-    return None
-
-
-def _holder(file: int) -> str:
-    """Return a sentence that says which process has locked a file; the empty text where it has not said so yet."""
-    said = os.pread(file, 20, 0)
-    return f" It is already running, pid {said.decode()}." if said.isdigit() else ""
-
-
-def _is(path: Path, file: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(file).st_ino
-    except FileNotFoundError:
-        return False

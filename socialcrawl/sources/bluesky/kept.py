@@ -3,9 +3,8 @@
 import base64
 import binascii
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from math import inf
@@ -17,13 +16,11 @@ from urllib.parse import urlsplit
 import orjson
 
 from socialcrawl.errors import StoreError
+from socialcrawl.locks import locked
 from socialcrawl.loopback import is_loopback
 from socialcrawl.secret import conceal
 from socialcrawl.sources.reading_json import decoded
 from socialcrawl.sources.web.urls import is_private
-
-if sys.platform != "win32":  # there, two processes with one account may both renew its session
-    import fcntl
 
 EARLY = 300.0  # seconds before its end at which an access token is renewed
 KEY_BYTES = 32
@@ -98,18 +95,11 @@ def _may_have_tokens(url: str) -> bool:
 
 @contextmanager
 def alone(lock: Path) -> Iterator[None]:
-    """The time in which no other process signs in or renews; where that cannot be known, it is hoped."""
-    try:
-        file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:
+    """Keep other processes from signing in or renewing meanwhile; where the lock cannot be made, go on without."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(locked(lock))
         yield
-        return
-    try:
-        if sys.platform != "win32":
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)
 
 
 def read(file: Path, base: str) -> Tokens | None:
