@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
+from socialcrawl.domains import encode_domain
 from socialcrawl.errors import SettingsError
 from socialcrawl.loopback import is_loopback_host
 
@@ -153,7 +154,7 @@ def _read(given: str) -> str:
     below = "*." if text.startswith("*.") else ""
     try:
         name = text.removeprefix("*.")
-        bare = f"[{name}]" if _is_literal(name) and ":" in name else name.encode("idna").decode("ascii")
+        bare = f"[{name}]" if _is_literal(name) and ":" in name else encode_domain(name)
         host = parse_host(bare)
     except UnicodeError:
         host = None

@@ -20,10 +20,10 @@ FLOORS = [
     {"daemon"},
     {"build"},
     {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
-    | {"access", "tokens", "words", "clock", "crawls", "standings", "reports"},
+    | {"access", "journal", "tokens", "words", "clock", "crawls", "standings", "reports"},
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "liveness", "limits", "store"},
-    {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "bounds", "documents"}
+    {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
     | {"secret"}
     | {"hosts", "permissions", "locks"},
     {"model", "errors", "terminal", "__init__"},
@@ -33,6 +33,7 @@ HOMES = {
     "requests": ("sources/",),
     "httpx": ("sources/",),
     "httpcore": ("sources/http_client.py", "sources/network.py"),
+    "idna": ("domains.py",),
     "selectolax": ("sources/",),
     "protego": ("sources/",),
     "sqlalchemy": ("store/",),

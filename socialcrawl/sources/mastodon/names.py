@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from ipaddress import ip_address
 
+from socialcrawl.domains import encode_domain
+
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 LEGAL = re.compile(rf"\w(?:[\w.-]{{0,198}}\w)?@{LABEL}(?:\.{LABEL}){{0,126}}(?::\d{{1,5}})?")
 MAX_HOST = 253  # characters of a domain
@@ -31,7 +33,7 @@ def domain(text: str) -> str:
     if low.isascii() or len(low) > MAX_HOST:
         return low
     try:
-        return low.encode("idna").decode()
+        return encode_domain(low)
     except UnicodeError:
         return low
 

@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from socket import inet_aton
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
+from socialcrawl.domains import encode_domain
 from socialcrawl.loopback import is_public
 
 MAX_HOST = 253  # characters of a host name; to encode more takes time that grows with their square
@@ -114,7 +115,7 @@ def _host(name: str) -> str | None:
             address = ip_address(name)
             mapped = getattr(address, "ipv4_mapped", None)
             return f"[{address}]" if mapped is None else str(mapped)
-        ascii_name = name if name.isascii() else name.encode("idna").decode("ascii").lower()
+        ascii_name = encode_domain(name)
     except ValueError:  # UnicodeError is one
         return None
     return ascii_name if _NAME.fullmatch(ascii_name) and len(ascii_name) <= MAX_HOST else None
