@@ -9,59 +9,60 @@ many seconds after it began. Then the next turn is waited for. Pure: time is an 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from cronsim import CronSim, CronSimError
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.words import span
 
-FIELDS = {"minute": (0, 59), "hour": (0, 23), "day of the month": (1, 31), "month": (1, 12), "day of the week": (0, 7)}
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-NAMES = {"month": {name: i + 1 for i, name in enumerate(MONTHS)}, "day of the week": {d: i for i, d in enumerate(DAYS)}}
-PART = re.compile(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/([1-9][0-9]*))?")
+FIELDS = {
+    "minute": "0 to 59",
+    "hour": "0 to 23",
+    "day of the month": "1 to 31",
+    "month": "1 to 12, or jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec",
+    "day of the week": "0 to 7, or sun, mon, tue, wed, thu, fri, sat",
+}
 HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])\s*-\s*(?:([01][0-9]|2[0-3]):([0-5][0-9])|(24):(00))")
-RARE = 9 * 366  # days within which every date comes: the leap day after 2096 is that of 2104
-HOUR, WHOLE = 3600, 1440  # seconds, minutes of a day
+SINGLE = re.compile(r"\b([0-9a-z]+)-\1/[0-9]+", re.IGNORECASE)  # 5-5/10 means 5; cronsim reads it as 5/10
+HOUR, DAY, WHOLE = 3600, 86_400, 1440  # seconds, seconds, minutes of a day
 
 
 @dataclass(frozen=True, slots=True)
 class Cron:
     """The times of a cron expression: minute, hour, day of the month, month, day of the week (0 and 7 are Sunday).
 
-    As cron itself has it: where both kinds of days are named, either is enough. A wall time that a day lacks (clocks go
-    forward) comes as much later; one that comes twice counts once, or twice where every hour is meant.
+    cronsim finds the times on the wall, as cron itself has them: where both kinds of days are named, either is enough.
+    What becomes of them when clocks are changed is decided here. A wall time that a day lacks (clocks go forward) comes
+    as much later; one that comes twice counts once, or twice where every hour is meant.
     """
 
     text: str
-    minutes: tuple[int, ...]
-    hours: tuple[int, ...]
-    days: frozenset[int]
-    months: frozenset[int]
-    weekdays: frozenset[int]
     hourly: bool
-    either: bool
 
     def after(self, at: float, zone: ZoneInfo) -> float | None:
-        """The first of its times later than `at` by the clocks of `zone`; None if none comes in nine years."""
-        first = datetime.fromtimestamp(at, zone).date() - timedelta(days=1)  # its last times may come on the next day
-        for number in range(RARE):
-            day = first + timedelta(days=number)
-            later = [found for found in self._times(day, zone) if found > at] if self._on(day) else []
-            if later:
-                return min(later)
-        return None
+        """Return the first of its times later than `at` by the clocks of `zone`; None if none comes in 50 years."""
+        wall = datetime.fromtimestamp(at, zone).replace(tzinfo=None)
+        found: list[float] = []
+        ends = wall
+        for hands in CronSim(SINGLE.sub(r"\1", self.text), wall - _change(at, zone)):
+            if found and hands > ends:
+                break
+            times = (hands.replace(tzinfo=zone, fold=fold).timestamp() for fold in range(1 + self.hourly))
+            later = [time for time in times if time > at]
+            if later and not found:
+                ends = hands + _change(later[0], zone)  # what the hands show after that comes later
+            found += later
+        return min(found, default=None)
 
-    def _on(self, day: date) -> bool:
-        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
-        return day.month in self.months and (of_month or of_week if self.either else of_month and of_week)
 
-    def _times(self, day: date, zone: ZoneInfo) -> Iterator[float]:
-        for fold in (0, 1) if self.hourly else (0,):
-            for hour in self.hours:
-                for minute in self.minutes:
-                    yield datetime.combine(day, time(hour, minute, fold=fold), zone).timestamp()
+def _change(at: float, zone: ZoneInfo) -> timedelta:
+    """Return by how much the clocks of a zone are changed within a day of `at`."""
+    moments = (datetime.fromtimestamp(at + days * DAY, zone) for days in (-1, 0, 1))
+    offsets = [moment.utcoffset() or timedelta() for moment in moments]
+    return max(offsets) - min(offsets)
 
 
 def cron(text: str) -> Cron:
@@ -70,57 +71,44 @@ def cron(text: str) -> Cron:
     Raises:
         SettingsError: it is none, or means no time at all.
     """
-    parts = text.lower().split()
+    parts = text.split()
     if len(parts) != len(FIELDS):
         raise SettingsError(
             f"{text!r} is no cron expression: write five fields (minute, hour, day of the month, month, day of the "
             'week), as "0 3 * * *" for every day at 03:00'
         )
-    minutes, hours, days, months, weekdays = (_field(part, name) for part, name in zip(parts, FIELDS, strict=True))
-    either = not parts[2].startswith("*") and not parts[4].startswith("*")
-    weekdays = {day % 7 for day in weekdays}
-    found = Cron(
-        text,
-        tuple(sorted(minutes)),
-        tuple(sorted(hours)),
-        frozenset(days),
-        frozenset(months),
-        frozenset(weekdays),
-        hourly=len(hours) == 24,
-        either=either,
-    )
-    if found.after(0.0, ZoneInfo("UTC")) is None:
+    for field, name in enumerate(FIELDS):
+        for part in parts[field].split(","):
+            _check(part, field, name)
+    times = _parsed(text)
+    found = Cron(text, times is not None and len(times.hours) == 24)
+    if times is None or found.after(0.0, ZoneInfo("UTC")) is None:
         raise SettingsError(f"{text!r} never comes: no such month has such a day")
     return found
 
 
-def _field(text: str, name: str) -> set[int]:
-    low, high = FIELDS[name]
-    found: set[int] = set()
-    for part in text.split(","):
-        match = PART.fullmatch(part)
-        if match is None or (match[2] and not match[3] and match[4]):
-            raise SettingsError(f"{part!r} is no {name} of a cron expression: write *, 3, 1-5, */10 or 1,15")
-        every, first, last, step = match.groups()
-        begin = low if every else _number(first, name)
-        end = high if every else _number(last, name) if last else begin
-        if begin > end:
-            raise SettingsError(f"{part!r} runs backwards as a {name}: write it as two ranges, parted by a comma")
-        found |= set(range(begin, end + 1, int(step or 1)))
-    return found
+def _parsed(text: str) -> CronSim | None:
+    """Return what cronsim makes of an expression; None if it makes nothing of it."""
+    try:
+        return CronSim(text, datetime(1970, 1, 1))  # noqa: DTZ001 (a time on the wall, in no zone)
+    except (CronSimError, ValueError):  # ValueError: a number of thousands of digits
+        return None
 
 
-def _number(text: str, name: str) -> int:
-    low, high = FIELDS[name]
-    known = NAMES.get(name, {})
-    number = known.get(text, int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else -1)
-    if not low <= number <= high:
-        raise SettingsError(f"{text!r} is no {name}: write a number from {low} to {high}{_or(known)}")
-    return number
+def _is_known(part: str, field: int) -> bool:
+    return _parsed(" ".join(part if number == field else "*" for number in range(len(FIELDS)))) is not None
 
 
-def _or(known: dict[str, int]) -> str:
-    return f", or {', '.join(known)}" if known else ""
+def _check(part: str, field: int, name: str) -> None:
+    """Check one part of a field; raise SettingsError if cron does not know it."""
+    if _is_known(part, field):
+        return
+    ends = part.partition("/")[0].split("-")
+    if len(ends) == 2 and all(_is_known(end, field) for end in ends):
+        raise SettingsError(f"{part!r} runs backwards as a {name}: write it as two ranges, parted by a comma")
+    raise SettingsError(
+        f"{part!r} is no {name} of a cron expression: write *, 3, 1-5, */10 or 1,15, with numbers from {FIELDS[name]}"
+    )
 
 
 def hours(text: str) -> tuple[int, int]:

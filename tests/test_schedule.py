@@ -116,6 +116,13 @@ def test_apscheduler_knows_the_same_times(minute, hour, day, month, now):
         ("0 12 * * 7", "2026-11-21T00:00", "2026-11-22T12:00"),
         ("0 12 * * 5-7", "2026-11-21T13:00", "2026-11-22T12:00"),
         ("0 0 1 jan,jul *", "2026-11-21T13:00", "2027-01-01T00:00"),
+        ("0 3 L * *", "2028-02-01T00:00", "2028-02-29T03:00"),  # the last day of a month
+        ("0 3 LW * *", "2026-05-01T00:00", "2026-05-29T03:00"),  # its last day from Monday to Friday
+        ("0 3 * * mon#1", "2026-11-21T00:00", "2026-12-07T03:00"),  # its first Monday
+        ("0 3 * * 5L", "2026-11-21T00:00", "2026-11-27T03:00"),  # its last Friday
+        ("0 8/6 * * *", "2026-11-21T09:00", "2026-11-21T14:00"),  # 8, 14 and 20 o'clock
+        ("0 8-8/6 * * *", "2026-11-21T09:00", "2026-11-22T08:00"),
+        ("30 2 29 feb */7", "2026-11-21T00:00", "2032-02-29T02:30"),  # a leap day that is a Sunday
     ],
 )
 def test_times_of_cron_are_those_of_a_calendar(text, after, expected):
@@ -142,9 +149,10 @@ def test_a_time_that_comes_twice_counts_once_and_every_hour_is_every_hour():
         ("60 3 * * *", "from 0 to 59"), ("0 24 * * *", "from 0 to 23"), ("0 3 0 * *", "from 1 to 31"),
         ("0 3 * 13 *", "from 1 to 12, or jan"), ("0 3 * * 8", "from 0 to 7, or sun"), ("0 3 * * funday", "or sun, mon"),
         ("*/0 3 * * *", "write *, 3, 1-5"), ("5-1 3 * * *", "runs backwards"), ("0 3 * * sat-mon", "runs backwards"),
-        ("x 3 * * *", "is no minute"), ("1/5 3 * * *", "is no minute"), ("0 3 31 2 *", "never comes"),
+        ("x 3 * * *", "is no minute"), ("1/0 3 * * *", "is no minute"), ("0 3 31 2 *", "never comes"),
         ("0 3 30-31 feb *", "never comes"), ("1, 3 * * *", "is no minute"), ("-1 3 * * *", "is no minute"),
-        ("٣ 3 * * *", "is no minute"),
+        ("٣ 3 * * *", "is no minute"), ("9" * 9999 + " 3 * * *", "is no minute"), ("0 3 * * mon#6", "is no day of"),
+        ("0 3 */40 * mon#5", "never comes"),
     ],
 )  # fmt: skip
 def test_what_is_no_expression_is_refused_with_a_remedy(text, said):
