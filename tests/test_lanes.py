@@ -7,7 +7,7 @@ from copy import deepcopy
 from math import floor, inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from wild import many
 
@@ -15,7 +15,7 @@ from socialcrawl.limits.lane import Lane, smallest
 from socialcrawl.limits.lanes import Lanes
 from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.limits.window import DAY
+from socialcrawl.limits.window import DAY, ROUNDING
 from socialcrawl.model import Credential, Grant, Limit, Reply, Request
 
 BEGIN, ASKED = 1_700_000_000.0, Request((0, 0), "/e", {})
@@ -39,6 +39,14 @@ def send(by, now):
     return now
 
 
+def told(by, at, *, left, rest, most=5):
+    """Send one request, whose reply has headers."""
+    (lane,) = by.of("/e")
+    lane.take(at)
+    reply = Reply("ok", at, date=at, limits=[Limit(left, most, at + rest)])
+    by.learn(Grant(ASKED, lane.credential, at), reply)
+
+
 def history(by, gaps):
     now = BEGIN
     for gap in gaps:
@@ -46,7 +54,9 @@ def history(by, gaps):
     return now
 
 
-GAPS = st.lists(st.one_of(st.just(0.0), st.floats(0.0, 30.0)), max_size=25)
+GAP = st.one_of(st.just(0.0), st.floats(0.0, 30.0))
+GAPS = st.lists(GAP, max_size=25)
+SEEN = st.lists(GAP, min_size=1, max_size=25)
 FIXED = st.builds(Rule, st.integers(1, 8), st.floats(3.0, 40.0))
 SLIDING = st.builds(lambda k, d: Rule(k, d, "sliding"), st.integers(1, 5), st.floats(0.5, 20.0))
 ALIGNED = st.builds(lambda k, d: Rule(k, d, "aligned"), st.integers(1, 6), st.floats(3.0, 40.0))
@@ -60,10 +70,11 @@ def referee(by, count, now):
 
 
 @settings(deadline=None, max_examples=many(100))
-@given(FIXED, GAPS, st.floats(0.0, 50.0), st.integers(1, 60), st.integers(1, 3))
+@given(FIXED, SEEN, st.floats(0.0, 50.0), st.integers(1, 60), st.integers(1, 3))
 def test_the_forecast_of_fixed_windows_is_exact(rule, gaps, later, count, tokens):
     by = lanes([rule], tokens)
     now = history(by, gaps) + later
+    assume(all(lane.main.length for lane in by.of("/e")))  # each has been answered once
     assert by.done("/e", count, now) == pytest.approx(referee(by, count, now), abs=0.01)
 
 
@@ -77,7 +88,7 @@ def test_the_forecast_of_other_windows_is_right_within_one_window(rule, gaps, la
 
 
 @settings(deadline=None, max_examples=many(150))
-@given(st.lists(st.one_of(FIXED, SLIDING, ALIGNED), min_size=2, max_size=3), GAPS, st.integers(1, 60))
+@given(st.lists(st.one_of(FIXED, SLIDING, ALIGNED), min_size=2, max_size=3), SEEN, st.integers(1, 60))
 def test_the_forecast_of_windows_that_hold_at_once_is_never_later_than_they_let_them_leave(rules, gaps, count):
     by = lanes(rules)
     now = history(by, gaps)
@@ -99,6 +110,34 @@ def test_what_can_leave_at_once_is_done_now_and_what_takes_more_than_a_year_neve
     assert by.done("/e", 5, BEGIN) == BEGIN
     assert by.done("/e", 10**9, BEGIN) is None
     assert Lanes(by.policy, []).done("/e", 1, BEGIN) is None
+
+
+def test_nothing_is_foretold_of_windows_whose_length_no_reply_has_shown():
+    by = lanes([Rule(5, 900.0)])
+    assert by.done("/e", 6, BEGIN) is None, "the table's 900 s are not what the server does"
+    now = send(by, BEGIN)
+    assert by.done("/e", 5, now) == pytest.approx(BEGIN + 900.0, abs=0.01), "where no header tells, the table rules"
+    two = lanes([Rule(5, 900.0)], tokens=2)
+    send(two, BEGIN)
+    assert two.done("/e", 10, BEGIN) is None, "the other token's windows may be others"
+
+
+def test_nothing_is_foretold_of_windows_that_somebody_else_opens_until_one_is_ours():
+    by = lanes([Rule(5, 900.0)])
+    told(by, BEGIN, left=1, rest=2.0)  # three of four were not ours: who knows when it began
+    assert by.done("/e", 6, BEGIN) == pytest.approx(BEGIN + 3.0, abs=0.01), "the next window is sure, with its five"
+    assert by.done("/e", 7, BEGIN) is None
+    told(by, BEGIN + 3.0, left=4, rest=12.0)
+    assert by.done("/e", 10, BEGIN + 3.0) == pytest.approx(BEGIN + 3.0 + 2 * 13.0, abs=0.01)
+
+
+@settings(deadline=None, max_examples=many(100))
+@given(st.integers(2, 20), st.integers(2, 60), st.integers(1, 100))
+def test_the_length_of_windows_is_learned_from_the_headers_of_the_first_reply(k, d, count):
+    by = lanes([Rule(300, 900.0)])
+    told(by, BEGIN, left=k - 1, most=k, rest=float(d))
+    windows = -(-(count - (k - 1)) // k)  # after the one that is open
+    assert by.done("/e", count, BEGIN) == pytest.approx(BEGIN + max(0, windows) * (d + ROUNDING), abs=0.01)
 
 
 @settings(deadline=None, max_examples=many(100))

@@ -1,6 +1,7 @@
 import io
 import time
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from socialcrawl.apps import figure
-from socialcrawl.apps.screen import Lines, Picture, progress
+from socialcrawl.apps import figure, screen
+from socialcrawl.apps.screen import ENOUGH, Lines, Picture, progress
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
@@ -58,8 +59,6 @@ def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
     campaign = build_on(mock, tmp_path, picture, limits={"k": 1000, "d": 600})
     picture.begin(campaign)
     run(campaign.parts)
-    picture.began -= 10
-    picture.already = 20  # as if an earlier run had done half of it
     picture.end()
     text = shown(picture)
     assert "40 of 40" in text
@@ -76,15 +75,79 @@ def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
     campaign.close()
 
 
-def test_the_time_to_the_end_is_that_of_this_run_alone(mock, tmp_path):
+@pytest.fixture
+def watch(monkeypatch):
+    """A watch that goes on when a test says so: the only clock of the screen's own."""
+    hands = [1000.0]
+    monkeypatch.setattr(screen, "monotonic", lambda: hands[0])
+    return hands
+
+
+def learned(picture, campaign, steps):
+    campaign.crawl.taken += steps
+    picture.learned((Pick(0, Node(0), "expand"),) * steps, [Outcome(0, Node(0), 0.0)] * steps)
+
+
+def test_the_time_to_the_end_is_that_of_this_runs_steps_alone(mock, tmp_path, watch):
     picture = Picture(terminal())
-    campaign = build_on(mock, tmp_path, picture)
-    picture.campaign, picture.began = campaign, time.monotonic() - 10
-    campaign.crawl.taken = 20
+    campaign = build_on(mock, tmp_path, picture, crawl={"steps": 1000})
+    picture.campaign = campaign
+    campaign.crawl.taken = 400  # earlier runs did them
+    watch[0] += 300.0  # seeds are asked: they are no steps
+    picture.learned((Pick(0, Node(0), "seed"),), [Outcome(0, Node(0), 0.0)])
+    learned(picture, campaign, 5)
+    watch[0] += 10.0
+    learned(picture, campaign, ENOUGH - 1)
+    assert picture.remaining(campaign) is None, "too few steps to tell a pace from"
+    learned(picture, campaign, 1)
+    assert picture.remaining(campaign) == pytest.approx(10.0 / ENOUGH * (1000 - 405 - ENOUGH))
+    campaign.close()
+
+
+def test_waits_are_no_part_of_the_pace_as_the_windows_tell_of_them(mock, tmp_path, watch):
+    picture = Picture(terminal())
+    campaign = build_on(mock, tmp_path, picture, crawl={"steps": 100})
+    picture.campaign = campaign
+    learned(picture, campaign, 10)
+    watch[0] += 4.0
+    learned(picture, campaign, 40)
+    picture.waits(Wait(2_000_000_000.0, "the window is full"))
+    watch[0] += 500.0
+    picture.waits(Wait(2_000_000_000.0, "the window is full"))
+    assert picture.remaining(campaign) == pytest.approx(4.0 / 40 * 50), "during a wait"
+    watch[0] += 300.0
+    picture.sent(None)
+    assert picture.remaining(campaign) == pytest.approx(4.0 / 40 * 50), "after it"
+    watch[0] += 1.0
+    assert picture.remaining(campaign) == pytest.approx(5.0 / 40 * 50)
+    campaign.close()
+
+
+def test_the_time_to_the_end_follows_the_windows_of_the_server_and_not_the_table(tmp_path, watch):
+    picture = Picture(terminal())
+    with running(posts(), limit=30, window=60) as server:  # the table says 10,000 in 900 s
+        campaign = build_on(server, tmp_path, picture, crawl={"steps": 400})
+        picture.begin(campaign)
+        assert isinstance(run(campaign.parts, patience=0), Wait)
+        picture.end()
+        campaign.crawl.taken = (picture.first or (0.0, 0, 0))[1] + ENOUGH
+        requests = campaign.planner.budget.requests - picture.first[2]
+        windows = ceil(requests * (400 - campaign.crawl.taken) / ENOUGH / 30)
+        rest = picture.remaining(campaign)
+        assert (windows - 1) * 60 - 1 <= rest <= windows * 62, (windows, rest)
+        campaign.close()
+
+
+def test_no_time_to_the_end_is_shown_while_nobody_knows_how_long_windows_last(mock, tmp_path, watch):
+    picture = Picture(terminal())
+    campaign = build_on(mock, tmp_path, picture, crawl={"steps": 100_000})
+    picture.campaign = campaign
+    learned(picture, campaign, 1)
+    watch[0] += 10.0
+    learned(picture, campaign, 50)
+    campaign.planner.budget.requests += 100  # as if they had been sent: 200,000 more are 20 windows of the table's
     assert picture.remaining(campaign) is None
-    picture.learned((Pick(0, Node(0), "expand"),) * 5, [Outcome(0, Node(0), 0.0)] * 5)  # 5 of the 20 are of this run
-    assert picture.already == 15
-    assert picture.remaining(campaign) == pytest.approx(10 * 20 / 5, rel=0.05)
+    assert shown(picture).split("to the end")[1].split()[0] == "-"
     campaign.close()
 
 

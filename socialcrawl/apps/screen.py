@@ -1,8 +1,8 @@
 """A campaign under way, as a live picture on a terminal or as plain lines elsewhere."""
 
-import time
 from collections.abc import Sequence
 from math import ceil
+from time import monotonic
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -21,6 +21,7 @@ from socialcrawl.sample.crawl import Sample
 from socialcrawl.words import span
 
 EVERY = 5.0  # seconds between plain lines
+ENOUGH = 20  # steps whose pace is that of those to come
 
 
 class View:
@@ -29,19 +30,24 @@ class View:
     def __init__(self) -> None:
         self.campaign: Campaign | None = None
         self.wait: Wait | None = None
-        self.began = time.monotonic()
-        self.already: int | None = None  # steps that earlier runs had done
+        self.first: tuple[float, int, int] | None = (
+            None  # work when this run's first steps were done, steps and requests
+        )
+        self._began = monotonic()
+        self._idle = 0.0  # seconds of waits that are over
+        self._paused: float | None = None  # when the wait began that is not
         self.note = ""  # what a person should know although the run goes on
 
     def begin(self, campaign: Campaign) -> None:
         """Show `campaign`, whose history was folded or is about to be."""
-        self.campaign, self.began = campaign, time.monotonic()
+        self.campaign = campaign
 
     def end(self) -> None:
         """Show no more."""
 
     def sent(self, grant: Grant) -> None:
-        """A request left."""
+        """Note that a request left, which ends a wait."""
+        self._idle, self._paused = monotonic() - self._began - self._work(), None
 
     def landed(self, grant: Grant, reply: Reply) -> None:
         """A reply arrived; one that refuses its credential is worth a note."""
@@ -50,22 +56,31 @@ class View:
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """A batch was absorbed."""
-        if self.already is None and self.campaign:
-            self.already = self.campaign.crawl.taken - sum(pick.act in STEPS for pick in batch)
+        if self.first is None and self.campaign and any(pick.act in STEPS for pick in batch):
+            self.first = self._work(), self.campaign.crawl.taken, self.campaign.planner.budget.requests
 
     def waits(self, wait: Wait) -> None:
         """Nothing can be sent for a while."""
         self.wait = wait
+        self._paused = monotonic() if self._paused is None else self._paused
 
     def remaining(self, campaign: Campaign) -> float | None:
-        """Seconds to the last step, at the pace so far or as the windows allow; None while that cannot be said."""
+        """Return the seconds to the last step: by the pace of this run between waits, or as the windows allow.
+
+        None while that cannot be said: before enough steps were done, or where nobody knows how long windows last.
+        """
         steps, done = campaign.settings.crawl.steps, campaign.crawl.taken
-        if steps is None or self.already is None or done <= self.already:
+        if steps is None or self.first is None or done - self.first[1] < ENOUGH:
             return None
-        now, asked = campaign.clock.now(), len(campaign.crawl.seeds.asked) + done
-        requests = ceil((steps - done) * campaign.planner.budget.requests / asked)
-        windows = campaign.planner.done(campaign.plan.timeline, requests, now) or now
-        return max(windows - now, (time.monotonic() - self.began) * (steps - done) / (done - self.already))
+        work, before, asked = self.first
+        now, part = campaign.clock.now(), (steps - done) / (done - before)
+        requests = ceil((campaign.planner.budget.requests - asked) * part)
+        windows = campaign.planner.done(campaign.plan.timeline, requests, now)
+        return None if windows is None else max(windows - now, (self._work() - work) * part)
+
+    def _work(self) -> float:
+        """Return the seconds since the start in which nothing was waited for."""
+        return (monotonic() if self._paused is None else self._paused) - self._began - self._idle
 
     def window(self, campaign: Campaign) -> tuple[int, int, float | None]:
         """Requests for timelines that may leave now, the k of all credentials, and seconds to the next window."""
@@ -86,8 +101,8 @@ class Lines(View):
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Write a line if the last one is old."""
         super().learned(batch, outcomes)
-        if self.campaign and time.monotonic() - self._last >= EVERY:
-            self._last = time.monotonic()
+        if self.campaign and monotonic() - self._last >= EVERY:
+            self._last = monotonic()
             rest = self.remaining(self.campaign)
             self._write(progress(self.campaign) + (f"  to the end {span(rest)}" if rest is not None else ""))
 

@@ -99,6 +99,10 @@ class SlidingWindow:
         rounds, rest = divmod(until - begin, self.d)  # each slot is free again d seconds after it was used
         return self.k * int(rounds) + max(0, self.k - self.received.since(self.begin(begin + rest)))
 
+    def foresees(self, until: float) -> bool:
+        """Return True: what the table says is what is kept, whatever the headers say."""
+        return True
+
     def lasts(self, now: float) -> float:
         """See `Window.lasts`."""
         return self.d

@@ -31,6 +31,7 @@ class FixedWindow(SlidingWindow):
         telling: when the request left whose headers told so.
         alone: when the request left that flies alone, while it does.
         sounding: whether the next request flies alone although a window is open.
+        length: seconds from the request that opens a window to the end that we keep; None until a reply has shown it.
     """
 
     def __init__(self, k: int, d: float, table: float | None = None) -> None:
@@ -43,6 +44,8 @@ class FixedWindow(SlidingWindow):
         self.alone: float | None = None
         self.sounding = False
         self.heard = -inf  # when the last reply came
+        self.length: float | None = None
+        self._opened: float | None = None  # when the request left that opened the window; None: perhaps somebody else's
 
     def begin(self, now: float) -> float:
         """The earliest instant at which a request must have been received to count with one that leaves at `now`."""
@@ -107,6 +110,7 @@ class FixedWindow(SlidingWindow):
         if not alone:
             if spent > 0 and at < self.early:
                 self._tighten(spent, rest, sent, at)
+                self._measure()
             return
         self.alone = None
         if spent < 1 and not counted:
@@ -115,6 +119,7 @@ class FixedWindow(SlidingWindow):
         if sent >= self.end:
             self._open(sent, at, spent)
         self._believe(spent, rest, sent, at)
+        self._measure()
 
     def close(self, until: float, *, over: bool = False) -> None:
         """Send nothing before `until`; what leaves then flies alone.
@@ -156,15 +161,21 @@ class FixedWindow(SlidingWindow):
         super().shift(delta)
         self.first, self.early, self.end = self.first + delta, self.early + delta, self.end + delta
         self.heard, self.telling = self.heard + delta, self.telling + delta
+        self._opened = None if self._opened is None else self._opened + delta
 
     def room(self, now: float, until: float) -> int:
-        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        """Return how many requests may leave from `now` to `until`, if each is answered at once; see `foresees`."""
         begin = max(now, self.closed_until)
         if until < begin:
             return 0
-        ends = begin + self.d if begin >= self.end else self.end
-        later = 1 + int((until - ends) / self.d) if until >= ends else 0
+        length = self.d if self.length is None else self.length
+        ends = begin + length if begin >= self.end else self.end
+        later = 1 + int((until - ends) / length) if until >= ends else 0
         return max(0, self.k - self.used(begin)) + self.k * later
+
+    def foresees(self, until: float) -> bool:
+        """Return whether `room` is known up to `until`: headers may end windows sooner or later than the table does."""
+        return self.length is not None or until < max(self.end, self.closed_until) + ROUNDING
 
     def ends(self, now: float) -> float | None:
         """When the window that is open at `now` ends."""
@@ -190,6 +201,12 @@ class FixedWindow(SlidingWindow):
         self.first = sent if spent == 1 else max(begin, ours)
         self.early, self.end = self.first + self.d, at + self.d
         self.span, self.told = self.d, None
+        self._opened = sent if spent <= 1 else None
+
+    def _measure(self) -> None:
+        """Learn how long a window lasts from the one that is open, if our own request opened it."""
+        if self._opened is not None:
+            self.length = self.end - self._opened
 
     def _believe(self, spent: int, rest: float | None, sent: float, at: float) -> None:
         """Take in the headers of a reply that flew alone: used by them, and what a dead process may still have sent."""

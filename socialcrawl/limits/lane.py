@@ -156,6 +156,10 @@ class Lane:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
         return min(one.room(now, until) for one in self.those(some))
 
+    def foresees(self, until: float, some: Some = None) -> bool:
+        """Return whether what `room` says of the time up to `until` is known of all windows."""
+        return all(one.foresees(until) for one in self.those(some))
+
     def deadline(self, now: float, place: int = 0) -> float:
         """When what is left of the main window is lost: 0 where one could begin now, inf where nothing is ever lost."""
         main = self.windows[place]
@@ -183,6 +187,7 @@ class Lane:
     def _begun(self, limit: Limit, sent: float, some: Some) -> Window:
         """The window of a day of which only headers know, from now on."""
         begun = FixedWindow(limit.most, DAY, table=inf)
+        begun.length = DAY  # by its name; we see no request open it
         flying = self.windows[0].received.flying
         if some is not None:  # each request is in flight in every window that counts it
             flying = sorted(reduce(or_, (Counter(one.received.flying) for one in self.windows)).elements())

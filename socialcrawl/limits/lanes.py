@@ -180,9 +180,10 @@ class Lanes:
             lane.shift(delta)
 
     def done(self, endpoint: str, count: int, now: float) -> float | None:
-        """When the windows will have let `count` more requests to an endpoint leave; None if never within a year.
+        """Return when the windows will have let `count` more requests to an endpoint leave.
 
-        Each request is taken to be answered at once.
+        Each request is taken to be answered at once. None: not within a year, or nobody can say yet, as no reply has
+        shown how long these windows last.
         """
         lanes = self.of(endpoint)
 
@@ -199,7 +200,7 @@ class Lanes:
         while high - low > 0.001:
             middle = (low + high) / 2.0
             low, high = (low, middle) if room(middle) >= count else (middle, high)
-        return now + high
+        return now + high if all(lane.foresees(now + high) for lane in lanes) else None
 
     def _lane(self, name: str, place: str) -> Lane:
         found = self._lanes.get((name, place))

@@ -109,7 +109,7 @@ class WindowPlanner:
         self.odd, self.quiet = 0, -inf
 
     def done(self, endpoint: str, count: int, now: float) -> float | None:
-        """When `count` more requests to an endpoint will have left; None if never within a year."""
+        """Return when `count` more requests to an endpoint will have left; None: nobody can say, see `Lanes.done`."""
         with self._lock:
             return self.lanes.done(endpoint, count, now)
 

@@ -84,6 +84,10 @@ class Strand:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
         return self.lane.room(max(now, self._gate), until, self.some)
 
+    def foresees(self, until: float) -> bool:
+        """See `Lane.foresees`."""
+        return self.lane.foresees(until, self.some)
+
     def deadline(self, now: float) -> float:
         """See `Lane.deadline`."""
         return self.lane.deadline(now, self.heads[0])

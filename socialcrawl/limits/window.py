@@ -51,6 +51,9 @@ class Window(Protocol):
     def room(self, now: float, until: float) -> int:
         """How many requests may leave from `now` to `until`, if each is answered at once."""
 
+    def foresees(self, until: float) -> bool:
+        """Return whether what `room` says of the time up to `until` is known, and not only what the table says."""
+
     def ends(self, now: float) -> float | None:
         """When the window that is open at `now` ends; None where none is, or where windows have no end."""
 
