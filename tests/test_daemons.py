@@ -128,7 +128,7 @@ def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
     assert books.other(place, "one", AT, lambda pid: False).daemon == "they"
     assert books.other(place, "one", AT + EXPIRY, lambda pid: True) is None
     assert books.other(place, "two", AT, lambda pid: True) is None
-    books.leave(AT, {}, lambda: True)
+    books.leave(place, [], AT)
 
 
 def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
@@ -138,7 +138,7 @@ def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
     books.heard(place, AT)
     assert books.other(place, "one", AT, lambda pid: pid == 5).daemon == "before"
     assert books.other(place, "one", AT, lambda pid: False) is None
-    books.leave(AT, {}, lambda: True)
+    books.leave(place, [], AT)
 
 
 def test_a_database_that_is_away_is_complained_of_once_and_again_when_it_is_back(tmp_path):
@@ -154,4 +154,4 @@ def test_a_database_that_is_away_is_complained_of_once_and_again_when_it_is_back
     (tmp_path / "aside").rename(path)
     assert books.heard(path, AT) == (False, {})
     assert said == [True, False]
-    books.leave(AT, {}, lambda: True)
+    books.leave(path, [], AT)

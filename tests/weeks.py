@@ -79,7 +79,8 @@ class Week:
         self.time, self.until, self.each = time, until, each
         self.states = []
         house = House(time, pool=lambda size: Slowly(time))
-        self.daemon = Daemon(folder, house, DebugExecutor(), Identity("here", 1), self._changed, look=look)
+        who = Identity("here", 1)
+        self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=AtOnce)
         look_round = self.daemon.look
 
         def looked():

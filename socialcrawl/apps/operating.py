@@ -19,6 +19,7 @@ from socialcrawl.build import House
 from socialcrawl.clock import SteadyClock
 from socialcrawl.daemon.health import app, place, serving
 from socialcrawl.daemon.logs import configure
+from socialcrawl.daemon.news import Events
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, ENDED, PAUSED, Notices
 from socialcrawl.daemon.notices import STALLED as TOLD_STALLED
 from socialcrawl.daemon.service import Daemon, Identity
@@ -83,6 +84,7 @@ class _Bell:
         self._secrets: set[str] = set()  # variables of all campaigns that hold secrets
         self._notices: dict[Path, tuple[Settings, Notices | None]] = {}
         self._lock = threading.Lock()
+        self._events = Events()
 
     def ring(self, now: Standing, before: Standing | None) -> None:
         log = structlog.get_logger().bind(campaign=now.campaign)
@@ -93,11 +95,8 @@ class _Bell:
         for runner in list(self.daemon.runners.values()):
             if not self._secrets.issuperset(found := _secrets(runner.settings)):
                 self._secrets |= found
-        event = EVENTS.get(now.state)
-        if event is None or (before is not None and before.state == now.state):
-            return
-        if (notices := self._of(now.file)) is not None:
-            notices.tell(event, now)
+        if self._events.is_one(now, before) and (notices := self._of(now.file)) is not None:
+            notices.tell(EVENTS[now.state], now)
 
     def close(self) -> None:
         """Wait a moment for notices that are under way."""

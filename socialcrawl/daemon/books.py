@@ -1,9 +1,12 @@
 """The daemon's own rows in each database of its campaigns: that it lives, what it runs, and what others ask of it.
 
-Each database has a connection of its own beside those of the campaigns. One that cannot be reached is said once, and
-tried again at the next look; the campaigns wait for it on their own.
+Each database has a connection of its own beside those of the campaigns. One that cannot be used is said once, and tried
+again at the next look; the campaigns wait for it on their own. It is back when what failed works again: a disk that is
+full lets us read, but not write.
 """
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -34,6 +37,7 @@ class _Book:
     inode: tuple[int, int] | None = None  # of the file when it was opened
     enrolled: bool = False
     trouble: str | None = None
+    writing: bool = False  # whether the trouble came of writing
     held: Mapping[str, Held] = field(default_factory=dict)
 
 
@@ -60,7 +64,7 @@ class Books:
                 with suppress(SettingsError):  # the campaign says so by itself
                     campaign(connection, whole, identity, now, queries=meant.queries)
 
-        self._do(settings.database, now, begun)
+        self._do(settings.database, now, begun, writes=True)
 
     def heard(self, where: Where, now: float) -> Heard | None:
         """What a database says; None while it cannot be reached."""
@@ -73,7 +77,16 @@ class Books:
 
     def told(self, where: Where, standings: Iterable[Told], now: float) -> None:
         """Write how the campaigns of a database stand."""
-        self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now))
+        self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now), writes=True)
+
+    def places(self) -> list[Where]:
+        """Return the databases that it knows."""
+        return list(self._books)
+
+    def trouble(self, where: Where) -> str | None:
+        """Return why a server cannot be used, as of the last look; None: it can, or the database is a file."""
+        book = self._books.get(where)
+        return book.trouble if book and not isinstance(where, Path) else None
 
     def other(self, where: Where, campaign: str, now: float, alive: Callable[[int], bool]) -> Held | None:
         """The other daemon that has a campaign, as of the last look; None: nobody.
@@ -91,34 +104,28 @@ class Books:
         gone = one.host == self.host and one.pid is not None and not alive(one.pid)
         return None if gone else one
 
-    def leave(self, now: float, told: Mapping[Where, Iterable[Told]], still: Callable[[], bool]) -> None:
-        """Write that the daemon is gone, and how its campaigns stand, wherever that can be done at once.
+    def leave(self, where: Where, told: Iterable[Told], now: float) -> None:
+        """Write that the daemon is gone, and how the campaigns of a database stand, if that can be done at once."""
+        book = self._books.get(where)
+        if book is None or book.connection is None or not book.lock.acquire(timeout=MOMENT):
+            return
+        with suppress(StoreError):
+            daemons.beaten(book.connection, self.name, told, now)
+            daemons.left(book.connection, self.name, now)
+        closed(book.connection)
+        book.connection = None
+        book.lock.release()
 
-        Args:
-            now: Unix seconds.
-            told: how the campaigns of each database stand.
-            still: whether there is time left.
-        """
-        for where, book in self._books.items():
-            if book.connection is None or not still() or not book.lock.acquire(timeout=MOMENT):
-                continue
-            with suppress(StoreError):
-                daemons.beaten(book.connection, self.name, told.get(where, ()), now)
-                daemons.left(book.connection, self.name, now)
-            closed(book.connection)
-            book.connection = None
-            book.lock.release()
-
-    def _do(self, where: Where, now: float, deed: Callable[[Opened], T]) -> T | None:
+    def _do(self, where: Where, now: float, deed: Callable[[Opened], T], *, writes: bool = False) -> T | None:
         """What comes of a deed with the connection to a database; None where that is lost."""
         book = self._books.setdefault(where, _Book())
         try:
             with book.lock:
                 answer = deed(self._connection(where, book, now))
         except StoreError as error:
-            self._lose(where, book, error)
+            self._lose(where, book, error, writes=writes)
             return None
-        self._well(where, book)
+        self._well(where, book, writes=writes)
         return answer
 
     def _connection(self, where: Where, book: _Book, now: float) -> Opened:
@@ -139,14 +146,28 @@ class Books:
             closed(book.connection)
             book.connection, book.enrolled = None, False
 
-    def _lose(self, where: Where, book: _Book, error: StoreError) -> None:
+    def _lose(self, where: Where, book: _Book, error: StoreError, *, writes: bool) -> None:
         with book.lock:
             self._close(book)
         if book.trouble is None:
+            book.writing = writes
             self.complain(where, str(error))
         book.trouble = str(error)
 
-    def _well(self, where: Where, book: _Book) -> None:
-        if book.trouble is not None:
+    def _well(self, where: Where, book: _Book, *, writes: bool) -> None:
+        if book.trouble is not None and (writes or not book.writing):
             book.trouble = None
             self.complain(where, "")
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process of this machine still is; where nobody can tell, its heartbeat does."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True

@@ -14,11 +14,22 @@ from socialcrawl.build import Campaign, House, build, known_as
 from socialcrawl.clock import Interruptible
 from socialcrawl.daemon.eyes import Eyes, figures
 from socialcrawl.daemon.following import Next, following, resting
-from socialcrawl.daemon.standing import BROKEN, ELSEWHERE, RUNNING, WAITING, Figures, Standing
+from socialcrawl.daemon.standing import (
+    BROKEN,
+    DONE,
+    ELSEWHERE,
+    LEFT,
+    RUNNING,
+    WAITING,
+    Figures,
+    Standing,
+    is_settled,
+)
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
 from socialcrawl.model import Stop, Wait
 from socialcrawl.run import run
 from socialcrawl.settings import Settings
+from socialcrawl.store.daemons import Held
 from socialcrawl.store.database import inode
 
 PATIENCE = 2.0  # seconds of a wait that a run sits out
@@ -36,20 +47,17 @@ class Runner:
         settings: what is in it.
         house: what it shares with the others.
         elsewhere: who else runs it.
-        last: when it last moved, under an earlier daemon: a time of its schedule that was missed since is made up for.
 
     Attributes:
         due: when its next run is (Unix seconds); None: not by itself.
         running: whether one is under way.
     """
 
-    def __init__(
-        self, file: Path, settings: Settings, house: House, elsewhere: Elsewhere, last: float | None = None
-    ) -> None:
+    def __init__(self, file: Path, settings: Settings, house: House, elsewhere: Elsewhere) -> None:
         self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
         self.eyes, self.clock = Eyes(house.time.now), Interruptible(house.time)
         self.schedule = settings.schedule.meant
-        first = self._first(last)
+        first = self._first()
         self.due = first.due
         self.running = False
         self._guard = threading.RLock()
@@ -98,6 +106,15 @@ class Runner:
         wait = self.eyes.wait if state == RUNNING else None
         until = (wait.until if wait else None) if state == RUNNING else self.due
         return Standing(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
+
+    def restore(self, held: Held) -> None:
+        """Begin as an earlier daemon has left it; a time of its schedule that was missed since is made up for."""
+        with self._guard:
+            self.eyes.moved = held.moved
+            first = self._first(held.moved)
+            self.due = first.due
+            state, why = held.state, held.why
+            self._become(state, why) if is_settled(state, why) else self._become(first.state, first.why)
 
     def prepare(self) -> None:
         """Open it, if it is to run now, and count what its ledger tells.
@@ -197,7 +214,7 @@ class Runner:
             self._lost = False
             after = self._trouble(StoreError(f"The database {self.settings.database} is gone: put it back."))
         if self._barred:
-            after = Next(*self._barred, None, close=True)
+            after = Next(*self._stays(after), None, close=True)
         if after.close:
             self._put_down()
         self.due = after.due
@@ -205,6 +222,12 @@ class Runner:
         if self._campaign is not None and (after.state != WAITING or self._campaign.failing):
             self._campaign.idle()  # whoever does not wait for the window leaves it to the others
         self._become(after.state, after.why)
+
+    def _stays(self, after: Next) -> tuple[str, str]:
+        """Return the state in which it may not run, and why: how it stands, where it has no way to go on anyway."""
+        assert self._barred is not None
+        stays = is_settled(after.state, after.why) if self._barred[1] == LEFT else after.state == DONE
+        return (after.state, after.why) if stays and self._barred[0] != BROKEN else self._barred
 
     def _first(self, last: float | None = None) -> Next:
         """What a campaign begins with, or begins again: its first turn, now or when its schedule says."""

@@ -1,19 +1,21 @@
 """The daemon: every campaign of a folder, run on the scheduler until told to stop.
 
-    start      the folder is read, the databases are asked, each campaign gets its job
+    start      the folder is read, each campaign is opened and gets its job
     a job      one run of a campaign; when it has ended, it is added again for the moment that the limiter named
-    look       every few seconds: files that changed, what others ask through the databases, who stalls, the heartbeat
+    look       every few seconds: files that changed, who stalls, the heartbeat; and for each database, in a thread of
+               its own: what others ask through it, and how its campaigns stand
     stop       all runs are interrupted at once; what is in flight has 8 s to land
 
-The main thread does nothing but begin jobs that are due, and wait.
+The main thread does nothing but begin jobs that are due, and wait. Whatever uses a database is done by its own thread
+(`hands`), so that one that hangs delays no other.
 """
 
-import os
-import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +23,34 @@ import structlog
 from apscheduler.executors.base import BaseExecutor
 
 from socialcrawl.build import House
-from socialcrawl.daemon.books import Books
+from socialcrawl.daemon.books import Books, is_alive
 from socialcrawl.daemon.folder import Folder, Found
+from socialcrawl.daemon.hands import Hands, one_thread
 from socialcrawl.daemon.metrics import Vitals
+from socialcrawl.daemon.news import Changed, News
+from socialcrawl.daemon.opening import Opening
 from socialcrawl.daemon.runner import Runner
 from socialcrawl.daemon.scheduler import Scheduler
 from socialcrawl.daemon.stall import stalled
-from socialcrawl.daemon.standing import BROKEN, PAUSED, STALLED, STOPPED, Standing
-from socialcrawl.errors import SettingsError
+from socialcrawl.daemon.standing import (
+    BROKEN,
+    GONE,
+    LEFT,
+    PAUSED,
+    RUNNING,
+    STALLED,
+    STOPPED,
+    WAITING,
+    Standing,
+    is_settled,
+)
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.model import iso
 from socialcrawl.plan import plan
 from socialcrawl.run import GRACE
 from socialcrawl.settings import Settings
 from socialcrawl.store.address import Where
-from socialcrawl.store.daemons import Told
+from socialcrawl.store.daemons import Held, Told
 
 LOOK = 2.0  # seconds between two looks
 OFTEN = 0.5  # seconds between two looks at least
@@ -44,8 +60,6 @@ HASTE = 0.6  # seconds for the last words in all databases
 SET = 5.0  # seconds by which somebody has to set the clock for it to be noticed
 STALL = 1800.0  # seconds without a movement that was due, after which a campaign counts as stalled
 LOOKING = "look"
-Changed = Callable[[Standing, Standing | None], None]
-"""Told whenever a campaign comes into another state: how it stands, and how it stood before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +81,7 @@ class Daemon:
         changed: who is told of states.
         look: seconds between two looks.
         stall: seconds after which a campaign that should have moved counts as stalled.
+        hands: makes what does the work with one database.
     """
 
     def __init__(
@@ -79,8 +94,10 @@ class Daemon:
         *,
         look: float = LOOK,
         stall: float = STALL,
+        hands: Callable[[], Executor] = one_thread,
     ) -> None:
-        self.folder, self.house, self.who, self.changed = Folder(folder), house, who, changed
+        self.folder, self.house, self.who = Folder(folder), house, who
+        self.hands, self.news = Hands(hands), News(changed)
         self.every, self.stall = look, stall
         self.began = self.heart = house.time.now()
         self.name = f"{who.host}:{who.pid}:{iso(self.began)}"
@@ -91,7 +108,7 @@ class Daemon:
         self.stopping = False
         self._reload = False
         self._leaving: list[Runner] = []  # whose files are gone, while their last runs end
-        self._stood: dict[Path, Standing] = {}
+        self._opening = Opening()
         self._beaten: dict[Where, tuple[float, list[Told]]] = {}
         self._log = structlog.get_logger()
         house.shared.on_release = self._released
@@ -121,26 +138,26 @@ class Daemon:
 
     def standings(self) -> list[Standing]:
         """How all campaigns stand, in order of their files."""
-        now = self.house.time.now()
         runners = list(self.runners.items())  # at once: other threads ask as well
-        found = {**dict(self.faults), **{file: self._shown(runner, now) for file, runner in runners}}
+        found = {**dict(self.faults), **{file: self._shown(runner) for file, runner in runners}}
         return [found[file] for file in sorted(found)]
 
     def look(self) -> None:
         """Look after everything once."""
-        now = self.house.time.now()
         self._follow_clock()
         again, self._reload = self._reload, False
         self._look_into_folder(again=again)
-        for runner in self.runners.values():
-            runner.check()
-        for where in self._databases():
-            self._ask(where, now)
-        self._tell(now)
+        self._plan_opened()
+        for where in {runner.settings.database: None for runner in self.runners.values()}:
+            if not self.hands.busy(where):
+                self.hands.do(where, partial(self._look_at, where))
+        for standing in self.standings():
+            self._notice(standing.file)
+        self._leaving = [runner for runner in self._leaving if runner.running or runner.open]
         self.heart = self.house.time.now()
 
     def _look_into_folder(self, *, again: bool) -> None:
-        place, begun = self.folder.path, list[Path]()
+        place, begun = self.folder.path, list[Runner]()
         try:
             changes = self.folder.look(again=again)
         except SettingsError as error:  # a volume that is away: no reason to stop anything, but to tell
@@ -151,11 +168,12 @@ class Daemon:
             self.faults.pop(place, None)
         for found in changes:
             self._found(found, begun, again=again)
-        for file in begun:  # once all of them are open: their windows are known then
-            self._plan(file)
+        self._opening.begin(begun, self.house.time.now())
+        for runner in begun:
+            self._do(runner, partial(self._open, runner))
 
-    def _found(self, found: Found, begun: list[Path], *, again: bool) -> None:
-        """Take in a campaign file that is new, changed or gone; `begun` gets those that are new."""
+    def _found(self, found: Found, begun: list[Runner], *, again: bool) -> None:
+        """Take in a campaign file that is new, changed or gone; `begun` gets the campaigns that are new."""
         runner = self.runners.get(found.file)
         if found.settings is None:
             self._without(found, runner)
@@ -166,25 +184,44 @@ class Daemon:
             why = f"{first} is the campaign {settings.name!r} of that database too: rename one."
             self._without(Found(found.file, fault=why), runner)
         elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
-            if settings != runner.settings or again or runner.barred == BROKEN:
-                self._log.info("the campaign file is taken in", campaign=settings.name, file=str(found.file))
-                runner.unbar() if runner.barred == BROKEN else None
-                runner.change(settings)
-                self._plan(found.file)
+            self._do(runner, partial(self._take_in, runner, settings, again=again))
         else:
             if runner is not None:
                 self._drop(found.file)
-            self.books.begin(plan(settings), self.house.time.now())
-            moved = self._moved(settings)
-            self.runners[found.file] = runner = Runner(found.file, settings, self.house, self._elsewhere, moved)
-            runner.prepare()
-            begun.append(found.file)
+            self.runners[found.file] = runner = Runner(found.file, settings, self.house, self._elsewhere)
+            begun.append(runner)
 
-    def _moved(self, settings: Settings) -> float | None:
-        """When a campaign last moved under an earlier daemon; None: never, or nobody can tell now."""
-        heard = self.books.heard(settings.database, self.house.time.now())
-        one = heard[1].get(settings.name) if heard else None
-        return one.moved if one else None
+    def _do(self, runner: Runner, deed: Callable[[], object]) -> "Future[None]":
+        return self.hands.do(runner.settings.database, deed)
+
+    def _take_in(self, runner: Runner, settings: Settings, *, again: bool) -> None:
+        """Let a campaign go on with what its file says now."""
+        if settings != runner.settings or again or runner.barred == BROKEN:
+            self._log.info("the campaign file is taken in", campaign=settings.name, file=str(runner.file))
+            runner.unbar() if runner.barred == BROKEN else None
+            runner.change(settings)
+            self._plan(runner.file)
+
+    def _open(self, runner: Runner) -> None:
+        """Begin a campaign as its database knows it; it runs once all that begin with it are open."""
+        try:
+            now, where = self.house.time.now(), runner.settings.database
+            self.books.begin(plan(runner.settings), now)
+            heard = self.books.heard(where, now)
+            if heard is not None and (one := heard[1].get(runner.name)) is not None:
+                runner.restore(one)
+                if is_settled(one.state, one.why):
+                    self.news.restore(runner.standing())
+                self._obey(runner, one)
+            runner.prepare()
+        finally:
+            self._opening.end(runner)
+            self._plan_opened()
+
+    def _plan_opened(self) -> None:
+        """Have campaigns run that were opened together, once all of them are: their windows are known then."""
+        for runner in self._opening.take_ready(self.house.time.now()):
+            self._plan(runner.file)
 
     def _without(self, found: Found, runner: Runner | None) -> None:
         """A file that is gone, or that nobody understands: its campaign stops, and no other."""
@@ -195,7 +232,7 @@ class Daemon:
                 self._log.info("the campaign file is gone: the campaign stops", campaign=runner.name)
                 self._drop(found.file)
         elif runner is not None:
-            runner.bar(BROKEN, found.fault)
+            self._do(runner, partial(runner.bar, BROKEN, found.fault))
             self.scheduler.cancel(str(found.file))
         else:
             self.faults[found.file] = Standing(found.file, found.file.stem, BROKEN, found.fault, now)
@@ -205,8 +242,8 @@ class Daemon:
         for other in (*self.faults, *(one for one, its in self.runners.items() if its.barred == BROKEN)):
             self.folder.forget(other)  # it may have been in the way of them
         runner = self.runners.pop(file)
-        runner.bar(STOPPED, "its campaign file is gone")
-        self._leaving = [one for one in (*self._leaving, runner) if one.running]
+        self._leaving.append(runner)
+        self._do(runner, partial(runner.bar, STOPPED, GONE))
 
     def _namesake(self, file: Path, settings: Settings) -> Path | None:
         for other, runner in self.runners.items():
@@ -214,39 +251,52 @@ class Daemon:
                 return other
         return None
 
-    def _databases(self) -> dict[Where, list[Runner]]:
-        found: dict[Where, list[Runner]] = {}
-        for file in sorted(self.runners):
-            found.setdefault(self.runners[file].settings.database, []).append(self.runners[file])
-        return found
+    def _those_of(self, where: Where) -> list[Runner]:
+        """Return the campaigns of a database, in order of their files."""
+        runners = list(self.runners.items())  # at once: other threads change them
+        return [runner for _, runner in sorted(runners) if runner.settings.database == where]
 
-    def _ask(self, where: Where, now: float) -> None:
-        """Hear what a database says: to stop, and who is paused."""
-        heard = self.books.heard(where, now)
+    def _look_at(self, where: Where) -> None:
+        """Hear from a database to stop, and who is paused; write the heartbeat, and how its campaigns stand."""
+        for runner in self._those_of(where):
+            runner.check()
+        heard = self.books.heard(where, self.house.time.now())
         if heard is None:
             return
-        stop, held = heard
-        if stop and not self.stopping:
+        if heard[0] and not self.stopping:
             self._log.info("asked to stop from another terminal")
             self.stop()
-        for runner in self._databases().get(where, ()):
-            one = held.get(runner.name)
-            paused = one is not None and one.paused is not None
-            if paused and runner.barred is None:
-                runner.bar(PAUSED, "paused by a person: `socialcrawl resume` lets it go on")
-                self.scheduler.cancel(str(runner.file))
-            elif not paused and runner.barred == PAUSED:
-                runner.unbar()
-                self._plan(runner.file)
+        for runner in self._those_of(where):
+            self._obey(runner, heard[1].get(runner.name))
+            self._notice(runner.file)
+        now, told = self.house.time.now(), self._told(where)
+        before = self._beaten.get(where)
+        if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
+            self.books.told(where, told, now)
+            self._beaten[where] = now, told
+
+    def _obey(self, runner: Runner, one: Held | None) -> None:
+        """Pause a campaign, or let it go on, as its database says."""
+        paused = one is not None and one.paused is not None
+        if paused and runner.barred is None:
+            runner.bar(PAUSED, "paused by a person: `socialcrawl resume` lets it go on")
+            self.scheduler.cancel(str(runner.file))
+        elif not paused and runner.barred == PAUSED:
+            runner.unbar()
+            self._plan(runner.file)
 
     def _elsewhere(self, settings: Settings) -> str | None:
-        other = self.books.other(settings.database, settings.name, self.house.time.now(), _alive)
+        if trouble := self.books.trouble(settings.database):
+            raise StoreError(trouble)  # at once: many campaigns of a server that hangs would keep all threads busy
+        other = self.books.other(settings.database, settings.name, self.house.time.now(), is_alive)
         return None if other is None else f"the daemon {other.daemon} runs it: it is taken over when that lets go"
 
     def _plan(self, file: Path) -> None:
         """Have the job of a campaign begun when it is due; not while it runs: then it is when that has ended."""
         runner = self.runners.get(file)
-        if runner is not None and not runner.running and not runner.held and runner.due is not None:
+        if runner is None or runner in self._opening:
+            return
+        if not runner.running and not runner.held and runner.due is not None:
             self.scheduler.at(runner.due, str(file), runner.work)
 
     def _ended(self, name: str, error: BaseException | None) -> None:
@@ -260,7 +310,7 @@ class Daemon:
             self._log.error("a run failed, an error of socialcrawl itself", file=name, exc_info=error)
         self._plan(Path(name))
         if (runner := self.runners.get(Path(name))) is not None:
-            self._notice(self._shown(runner, self.house.time.now()))
+            self._notice(runner.file)
             self._look_soon()
 
     def _look_soon(self) -> None:
@@ -283,44 +333,32 @@ class Daemon:
         self._log.warning("the clock of this machine was set: windows go on as they were", seconds=round(by, 3))
         for runner in self.runners.values():
             runner.hold(still=True)
-        self._await([runner for runner in self.runners.values() if runner.running])
+        self._await(lambda: any(runner.running for runner in self.runners.values()))
         self.house.shared.shift(self.house.time.follow())
         for file, runner in self.runners.items():
             runner.hold(still=False)
             self._plan(file)
 
-    def _tell(self, now: float) -> None:
-        """Say who came into another state, and write the heartbeat."""
-        for standing in self.standings():
-            self._notice(standing)
-        for where, told in self._told(now).items():
-            before = self._beaten.get(where)
-            if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
-                self.books.told(where, told, now)
-                self._beaten[where] = now, told
+    def _told(self, where: Where) -> list[Told]:
+        """What is to be written into a database."""
+        shown = [(self._shown(runner), runner.open) for runner in self._those_of(where)]
+        return [Told(one.campaign, one.state, one.why, one.until, one.moved, held) for one, held in shown]
 
-    def _told(self, now: float) -> dict[Where, list[Told]]:
-        """What is to be written into each database."""
-        found: dict[Where, list[Told]] = {}
-        for where, runners in self._databases().items():
-            for runner in runners:
-                one = self._shown(runner, now)
-                row = Told(one.campaign, one.state, one.why, one.until, one.moved, runner.open)
-                found.setdefault(where, []).append(row)
-        return found
-
-    def _shown(self, runner: Runner, now: float) -> Standing:
-        """How a campaign stands; stalled, if it should have moved."""
-        standing = runner.standing()
+    def _shown(self, runner: Runner) -> Standing:
+        """How a campaign stands; broken where its server cannot be used, stalled where it should have moved."""
+        standing, now = runner.standing(), self.house.time.now()
+        if standing.state in (RUNNING, WAITING) and (trouble := self.books.trouble(runner.settings.database)):
+            return replace(standing, state=BROKEN, why=trouble)
         why = stalled(standing, runner.eyes.flying(), now, self.stall)
         return standing if why is None else replace(standing, state=STALLED, why=why)
 
-    def _notice(self, standing: Standing) -> None:
-        before = self._stood.get(standing.file)
-        still = before is not None and before.state == standing.state
-        if before is None or not still or (before.why != standing.why and standing.state != STALLED):
-            self._stood[standing.file] = standing
-            self.changed(standing, before)
+    def _notice(self, file: Path) -> None:
+        """Tell how the campaign of a file stands, if that is news."""
+        runner, fault = self.runners.get(file), self.faults.get(file)
+        if runner is not None and runner not in self._opening:
+            self.news.look(file, partial(self._shown, runner), self.house.time.now())
+        elif fault is not None:
+            self.news.look(file, lambda: fault, self.house.time.now())
 
     def _complain(self, where: Where, trouble: str) -> None:
         if trouble:
@@ -328,42 +366,30 @@ class Daemon:
         else:
             self._log.info("the database is back", database=str(where))
 
-    def _await(self, runners: list[Runner]) -> None:
-        """Wait until runs that were interrupted have ended, at most LEAVING seconds."""
+    def _await(self, goes_on: Callable[[], bool]) -> None:
+        """Wait for runs that were interrupted, at most LEAVING seconds."""
         ends = threading.Event()
         began = self.house.time.now()
-        while any(runner.running for runner in runners) and self.house.time.now() - began < LEAVING:
+        while goes_on() and self.house.time.now() - began < LEAVING:
             ends.wait(0.05)
 
     def _leave(self) -> list[str]:
         """End all runs, and let go of everything."""
         self._log.info("the daemon stops: what is in flight is waited for", seconds=GRACE)
         runners = [*self.runners.values(), *self._leaving]
-        for runner in runners:
-            runner.bar(STOPPED, "the daemon was stopped")
-        self._await(runners)
-        late = [runner.name for runner in runners if runner.running]
+        barred = {runner: self._do(runner, partial(runner.bar, STOPPED, LEFT)) for runner in runners}
+        self._await(lambda: any(runner.running or not done.done() for runner, done in barred.items()))
+        late = [runner.name for runner, done in barred.items() if runner.running or not done.done()]
         self.scheduler.shutdown(wait=False)
-        now = self.house.time.now()
         for standing in self.standings():
-            self._notice(standing)
-        self.books.leave(now, self._told(now), lambda: self.house.time.now() - now < HASTE)
+            self._notice(standing.file)
+        now = self.house.time.now()
+        last = [self.hands.do(at, partial(self.books.leave, at, self._told(at), now)) for at in self.books.places()]
+        wait(last, HASTE)
+        self.hands.rest()
         self._log.info("the daemon has stopped", left_behind=late)
         return late
 
 
 def _states(told: list[Told]) -> list[tuple[Any, ...]]:
     return [(one.campaign, one.state, one.why, one.until, one.held) for one in told]
-
-
-def _alive(pid: int) -> bool:
-    """Whether a process of this machine still is; where nobody can tell, its heartbeat does."""
-    if sys.platform == "win32":
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # somebody else's
-    return True

@@ -18,6 +18,17 @@ STATES = {
     STALLED: "it should have moved, and did not",
 }
 """What each state of a campaign means."""
+SETTLED = (PAUSED, DONE, STOPPED, BROKEN)
+"""States in which a campaign stays until something comes of it, also while no daemon runs."""
+EVENTFUL = (*SETTLED, STALLED)
+"""States of which people are told."""
+LEFT, GONE = "the daemon was stopped", "its campaign file is gone"
+"""Why a campaign that ran, waited or rested is stopped: it goes on when a daemon or its file is there again."""
+
+
+def is_settled(state: str, why: str) -> bool:
+    """Return whether a campaign stays as it stands when a daemon leaves, and begins so when the next one does."""
+    return state in SETTLED and why not in (LEFT, GONE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""Which standings are news: each change is told once, whichever thread sees it first, also over a restart."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from socialcrawl.daemon.standing import EVENTFUL, GONE, LEFT, RUNNING, SETTLED, STALLED, WAITING, Standing
+
+Changed = Callable[[Standing, Standing | None], None]
+"""Told whenever a campaign comes into another state: how it stands, and how it stood before."""
+
+
+class News:
+    """How the campaigns stood when somebody was last told.
+
+    Args:
+        changed: who is told.
+    """
+
+    def __init__(self, changed: Changed) -> None:
+        self._changed = changed
+        self._stood: dict[Path, Standing] = {}
+        self._lock = threading.Lock()
+
+    def restore(self, standing: Standing) -> None:
+        """Take in how a campaign stood under an earlier daemon, which has told it."""
+        with self._lock:
+            self._stood[standing.file] = standing
+
+    def look(self, file: Path, shown: Callable[[], Standing], now: float) -> None:
+        """Tell how a campaign stands if that is news.
+
+        Args:
+            file: its campaign file.
+            shown: how it stands; called once nobody else tells of it.
+            now: Unix seconds.
+        """
+        with self._lock:
+            standing, before = shown(), self._stood.get(file)
+            if before is None or _is_news(standing, before, now):
+                self._stood[file] = standing
+                self._changed(standing, before)
+
+
+def _is_news(standing: Standing, before: Standing, now: float) -> bool:
+    if standing.state == before.state:
+        return standing.why != before.why and standing.state != STALLED
+    return not _is_trial(standing, before, now)
+
+
+def _is_trial(standing: Standing, before: Standing, now: float) -> bool:
+    """Return whether a campaign only finds out whether it still stands as it stood: nothing has come of it yet."""
+    under_way = standing.state == RUNNING or (
+        standing.state == WAITING and (standing.until is None or standing.until <= now)
+    )
+    return before.state in SETTLED and under_way and standing.moved == before.moved
+
+
+class Events:
+    """Which news people are told of: no event twice while nothing came of a campaign in between."""
+
+    def __init__(self) -> None:
+        self._told: dict[Path, tuple[float | None, set[tuple[str, str]]]] = {}  # by when it last moved
+
+    def is_one(self, standing: Standing, before: Standing | None) -> bool:
+        """Return whether a campaign came into a state of which people want to hear, and have not.
+
+        Args:
+            standing: how it stands.
+            before: how it stood before, also under an earlier daemon.
+        """
+        moved, told = self._told.get(standing.file, (None, set()))
+        if moved != standing.moved:
+            told = set()
+        if before is not None and before.moved == standing.moved:
+            told.add((before.state, before.why))
+        this = standing.state, standing.why
+        known, same = this in told, before is not None and before.state == standing.state
+        told.add(this)
+        self._told[standing.file] = standing.moved, told
+        return standing.state in EVENTFUL and standing.why not in (LEFT, GONE) and not known and not same
