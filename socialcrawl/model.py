@@ -271,6 +271,7 @@ class Reply:
     lost (sent, and no usable answer came: it may be billed, so `cost` is the dearest price).
     `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
     (Unix seconds), `cost` in mills, `why` a sentence for people. `received` is the answer as it came, where it is kept.
+    `after` are the seconds for which a server that failed asked to be left alone (Retry-After).
     """
 
     kind: str
@@ -283,6 +284,7 @@ class Reply:
     limits: Sequence[Limit] = ()
     why: str = ""
     received: Received | None = None
+    after: float | None = None
 
     @property
     def answer(self) -> Answer:

@@ -131,7 +131,7 @@ def test_a_home_that_is_dead_is_waited_for_as_ever():
 
     alone, many = (Played(planner(home, give_up=1e9), [HOME] * 30, fails) for home in (HOME, ""))
     assert (alone.seconds, alone.asked, alone.temporary) == (many.seconds, many.asked, many.temporary)
-    assert alone.seconds > 3600.0, "the pauses grow to a quarter of an hour"
+    assert alone.seconds > 3600.0, "accounts are kept while their server is down"
     among = Played(planner(give_up=1e9), [HOME, NEAR] * 15, fails)
     assert among.seconds > 600.0
     assert {among.hosts[n] for n in among.temporary} == {HOME}

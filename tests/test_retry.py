@@ -1,11 +1,11 @@
-"""Pauses after failures, against the rule: pause * 2^(row - 1), times 1 to 1.5, a quarter of an hour at most."""
+"""Pauses after failures, against the rule: pause * 2^(row - 1), times 1 to 1.5, up to the longest one."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialcrawl.limits.retry import FEW, GIVE_UP, JITTER, LONGEST, TRIES, Backoff
-from socialcrawl.model import Grant, Reply, Request
+from socialcrawl.limits.retry import FEW, GIVE_UP, JITTER, LONGEST, PROBE, TRIES, Backoff
+from socialcrawl.model import FAILED, Grant, Reply, Request
 
 KINDS = st.sampled_from(["broken", "lost", "backoff", "window", "day"])
 
@@ -30,10 +30,20 @@ def row(by, kind, count, now=0.0):
 @pytest.mark.parametrize("kind", ["broken", "lost", "backoff", "window", "day"])
 @pytest.mark.parametrize("pause", [0.5, 1.0, 7.0, 600.0, 900.0])
 def test_each_pause_is_twice_the_last_one_plus_up_to_half_of_it_by_chance(kind, pause):
-    top = max(pause, LONGEST / (1 + JITTER))
+    longest = PROBE if kind in FAILED else LONGEST
+    top = max(min(pause, longest), longest / (1 + JITTER))
     for number, waited in enumerate(row(Backoff(pause), kind, 14)):
         plain = min(top, pause * 2**number)
-        assert min(LONGEST, plain) <= waited <= min(LONGEST, plain * (1 + JITTER))
+        assert min(longest, plain) <= waited <= min(longest, plain * (1 + JITTER))
+
+
+def test_a_request_that_may_be_billed_is_not_tried_every_minute():
+    by, now, found = Backoff(), 0.0, []
+    for n in range(14):
+        found.append(by.failed(grant(n, now), Reply("lost", now, cost=500), now))
+        now += found[-1]
+    assert max(found) > PROBE
+    assert found[-1] >= LONGEST / (1 + JITTER)
 
 
 def test_a_longest_pause_of_ones_own_is_kept():

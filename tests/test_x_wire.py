@@ -125,7 +125,7 @@ TROUBLES = {
     "HTML that says 503": (faults.html(503), "broken", "in trouble"),
     "HTML that says 404": (faults.html(404), "broken", "base_url right"),
     "HTML that says 429": (faults.html(429), "backoff", "too many"),
-    "an empty answer": (body(200, b""), "lost", "not JSON"),
+    "an empty answer": (body(200, b""), "lost", "with an empty body"),
     "a list": (body(200, []), "lost", "not JSON"),
     "a list that says 503": (body(503, []), "broken", "in trouble"),
     "a list that says 429": (body(429, [], **WINDOW), "window", "used up"),

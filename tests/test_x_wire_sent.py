@@ -111,6 +111,35 @@ def test_a_request_that_left_and_was_not_answered_whole_is_lost_and_costs_what_i
     assert "billed" in reply.why
 
 
+EMPTY = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+GARBAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\x00\xff{]}"
+SAID = {
+    "the server closed it without an answer": answering(),
+    "the server reset it": answering(end=reset),
+    "it ended within the answer": answering(GOOD[:-4]),
+    "what came back is not HTTP": answering(b"220 smtp.example.org ESMTP\r\n\r\n"),
+    "the server answered with an empty body": answering(EMPTY),
+    "the server answered something that is not JSON": answering(GARBAGE),
+    "the server did not answer in time": answering(patience=0.6),
+}
+
+
+@pytest.mark.parametrize(("words", "behave"), SAID.items(), ids=SAID)
+def test_each_way_to_fail_has_words_of_its_own(words, behave):
+    with server(behave) as port:
+        why = send(f"http://127.0.0.1:{port}", timeline(), patience=0.3).why
+    assert [said for said in SAID if said in why] == [words]
+
+
+def test_a_server_that_asks_to_be_left_alone_is_heard():
+    for status in (b"503 Service Unavailable", b"429 Too Many Requests"):
+        told = b"HTTP/1.1 " + status + b"\r\nRetry-After: 90\r\nContent-Length: 2\r\n\r\n{}"
+        with server(answering(told)) as port:
+            assert send(f"http://127.0.0.1:{port}", timeline()).after == 90.0
+    with server(answering(GOOD.replace(b"\r\n\r\n", b"\r\nRetry-After: 90\r\n\r\n", 1))) as port:
+        assert send(f"http://127.0.0.1:{port}", timeline()).after is None
+
+
 def test_silence_is_told_from_a_connection_that_fails():
     for parts in ((), (GOOD[:-4],)):
         with server(answering(*parts, patience=0.6)) as port:
@@ -137,16 +166,22 @@ def unreachable(*_, **__):
 
 
 @pytest.mark.parametrize(
-    ("name", "trouble"),
-    [("getaddrinfo", nobody_of_that_name), ("connect", too_late), ("connect", unreachable), (None, None)],
+    ("name", "trouble", "words"),
+    [
+        ("getaddrinfo", nobody_of_that_name, "the server's name was not found"),
+        ("connect", too_late, "it was not made in time"),
+        ("connect", unreachable, "the network is away"),
+        (None, None, "the server refused it"),
+    ],
     ids=["no such name", "a time-out", "no network", "nobody listens"],
 )
-def test_a_request_that_never_reached_the_server_is_broken_and_free_of_charge(name, trouble, monkeypatch):
+def test_a_request_that_never_reached_the_server_is_broken_and_free_of_charge(name, trouble, words, monkeypatch):
     url = f"http://127.0.0.1:{free_port()}"
     if trouble:
         monkeypatch.setattr(socket if name == "getaddrinfo" else socket.socket, name, trouble)
     reply = send(url, timeline())
     assert (reply.kind, reply.cost, reply.status) == ("broken", 0, 0)
+    assert words in reply.why
     assert "base_url right" in reply.why
 
 

@@ -125,7 +125,10 @@ class JoinedLane(TapedLane):
     def adopt(self, campaign: str, past: TapedLane) -> None:
         """Count what the ledger of a campaign tells and was not counted yet; nothing in flight is forgotten."""
         for endpoint, until in past.gates.items():
-            self.rest(until, endpoint)
+            if endpoint:
+                self.rest(until, endpoint, past.reasons[endpoint])
+            else:  # its windows are closed by the tape
+                self.gates[""], self.reasons[""] = until, past.reasons[""]
         known = self.known.get(campaign)
         steps = [step for step in past.tape or () if known is None or step.sent > known]
         if steps:
@@ -177,6 +180,7 @@ class JoinedLane(TapedLane):
     def _insert(self, steps: list[Step]) -> None:
         for place, one in enumerate(self.windows):
             landed = [
+        self.reasons.update(old.reasons)
                 (step.sent, step.landed)
                 for step in steps
                 if step.landed is not None and (step.some is None or place in step.some or place >= len(self.rules))
@@ -217,6 +221,7 @@ class Part(Lane):
         for place in self._heads(some):
             self.whole.shares[place].take(self.campaign, self.windows[place], now)
         self.whole.known[self.campaign] = max(now, self.whole.known.get(self.campaign, now))
+        self.reasons = whole.reasons
         self.whole.take(now, some)
         self.flying.append((now, some))
 

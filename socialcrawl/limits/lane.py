@@ -41,7 +41,8 @@ class Lane:
         self.aligned = any(rule.kind == "aligned" for rule in rules)
         self.rules = tuple(rules)
         self.windows: list[Window] = []
-        self.gates: dict[str, float] = {}  # endpoints of several that rest, and until when
+        self.gates: dict[str, float] = {}  # endpoints of several that rest ("": all), and until when
+        self.reasons: dict[str, str] = {}  # why they rest
         self.clear()
 
     @property
@@ -112,12 +113,16 @@ class Lane:
         else:
             self.windows[place].close(until, over=over and not daily)
 
-    def rest(self, until: float, endpoint: str = "") -> None:
-        """Send nothing before `until`, as the server is in trouble; nothing to one endpoint, if it is named."""
-        if endpoint:
-            self.gates[endpoint] = max(until, self.gates.get(endpoint, -inf))
-        else:
+    def rest(self, until: float, endpoint: str = "", why: str = "") -> None:
+        """Send nothing before `until`, as the server is in trouble (`why`); nothing to one endpoint, if it is named."""
+        if until >= self.gates.get(endpoint, -inf):
+            self.gates[endpoint], self.reasons[endpoint] = until, why
+        if not endpoint:
             self.close(until)
+
+    def trouble(self, endpoint: str = "") -> str:
+        """Return why an endpoint rests; of all together, if none is named."""
+        return self.reasons.get(endpoint) or "the server is in trouble, and is asked again after a pause"
 
     def abandon(self, sent: float, some: Some = None) -> None:
         """Note that nobody waits for the reply to the request that left at `sent`."""
@@ -170,7 +175,9 @@ class Lane:
 
     def why(self, now: float, some: Some = None) -> str:
         """What a request that may not leave at `now` waits for."""
-        return max(self.those(some), key=lambda one: one.when(now)).why(now)
+        longest = max(self.those(some), key=lambda one: one.when(now))
+        rests = now < longest.closed_until == self.gates.get("", -inf)
+        return self.trouble() if rests else longest.why(now)
 
     def quiet(self, now: float) -> bool:
         """Whether the lane may be let go: a new one would let the same requests leave."""

@@ -60,6 +60,11 @@ class Others:
         well = self.home != "" and self.home not in self._rows
         return self.other(grant.request.endpoint) and (well or self._latest(name) >= self._row(name)[1])
 
+    def is_only(self, endpoint: str) -> bool:
+        """Return whether an endpoint is at the campaign's own server, or at the only one that has answered so far."""
+        name = host(endpoint)
+        return not self.other(endpoint) or (name in self._answered and self._latest(name) == -inf)
+
     def dead(self, grant: Grant) -> bool:
         """Whether the server had failed ROW times in a row before it failed to answer this request."""
         return self._row(host(grant.request.endpoint))[0] > ROW

@@ -9,6 +9,7 @@ from threading import RLock
 from socialcrawl.limits.budget import Budget, Caps
 from socialcrawl.limits.cycle import Cycle, cycle
 from socialcrawl.limits.lanes import Lanes
+from socialcrawl.limits.outage import Outage
 from socialcrawl.limits.policy import Policy, host
 from socialcrawl.limits.received import LAG
 from socialcrawl.limits.retry import FEW, LONGEST, Backoff
@@ -54,7 +55,7 @@ class WindowPlanner:
         self.budget = Budget(caps)
         self.cycle = Cycle(policy.cap, cycle_day)
         self.backoff = backoff or Backoff()
-        self.resting: dict[tuple[int, int], float] = {}  # requests that failed, and when they may leave again
+        self.resting: dict[tuple[int, int], Wait] = {}  # requests that failed, and when they may leave again
         self.odd = 0  # accounts in a row about which the server did not understand the question
         self.quiet = -inf  # until when no host is asked, as many in a row did not answer
         self.backoff.place, self.backoff.others.home = self.lanes.place, home
@@ -112,6 +113,12 @@ class WindowPlanner:
         """Return when `count` more requests to an endpoint will have left; None: nobody can say, see `Lanes.done`."""
         with self._lock:
             return self.lanes.done(endpoint, count, now)
+    @property
+    def outage(self) -> Outage | None:
+        """The outage of the platform; None while it answers."""
+        with self._lock:
+            return self.backoff.outage
+
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight.
@@ -123,12 +130,13 @@ class WindowPlanner:
             self.cycle.shift(delta)
             self.backoff.shift(delta)
             self.quiet += delta
-            self.resting = {key: until + delta for key, until in self.resting.items()}
+            self.resting = {key: Wait(one.until + delta, one.why) for key, one in self.resting.items()}
             self.budget.began = None if self.budget.began is None else self.budget.began + delta
 
     def _take(self, request: Request, now: float) -> Grant | Wait | Stop:
-        if now < self.resting.get(request.key, now):
-            return Wait(self.resting[request.key], "it failed, and is tried again after a pause")
+        rests = self.resting.get(request.key)
+        if rests is not None and now < rests.until:
+            return rests
         if now < self.quiet and host(request.endpoint):
             return Wait(self.quiet, "no host answers any more: the network may be down")
         posts = self._posts(request)
@@ -153,8 +161,10 @@ class WindowPlanner:
             self.backoff.good(grant)
             self.odd, self.quiet = 0, -inf
             return None
+        if reply.kind not in FAILED:
+            self.backoff.answered()
         if reply.kind in ("window", "day"):
-            rest = _rest(reply, lane.main.d)
+            rest = _until_reset(reply, lane.main.d)
             if rest is not None:
                 self.backoff.good(grant)  # the server is well: it says until when
                 seconds, over = rest
@@ -260,6 +270,9 @@ class WindowPlanner:
         if hopeless:
             return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on")
         heard = reply.kind in FAILED and self.backoff.others.heard(grant)
+        asked = 0.0 if self.backoff.others.other(grant.request.endpoint) else min(reply.after or 0.0, DAY)
+        if asked:  # Retry-After of the campaign's own server holds, whatever becomes of the request
+            self._rest(lane, grant, reply, now + asked)
         short = self.backoff.spared(grant) if reply.kind in FAILED else None
         given_up = pause is None or short == 0.0
         # Who has just heard from another host is not cut off: what was tried often enough is given up.
@@ -268,19 +281,24 @@ class WindowPlanner:
             return Wait(self.quiet, reply.why)
         if pause is None or short == 0.0:
             return None
-        pause = pause if short is None else min(pause, short)
-        if reply.kind in FAILED and self.backoff.row(grant) < 2:
-            self.resting[grant.request.key] = now + pause  # once is chance: others may try
+        pause = max(asked, pause if short is None else min(pause, short))
+        if reply.kind in FAILED and self.backoff.row(grant) < 2 and not asked:
+            rest = Wait(now + pause, f"{reply.why}; it is tried again after a pause")
+            self.resting[grant.request.key] = rest  # once is chance: others may try
             return Wait(now + pause, reply.why)
         if reply.kind in FAILED:  # a server in trouble is in trouble for everybody
             for one in self.lanes.of(grant.request.endpoint):
-                one.rest(now + pause)
+                one.rest(until, why=reply.why)
         else:  # a 429 is about one credential
-            lane.close(now + pause)
-        return Wait(now + pause, reply.why)
+        return self._rest(lane, grant, reply, now + pause)
+
+    def _rest(self, lane: Way, grant: Grant, reply: Reply, until: float) -> Wait:
+        """Send nothing to the endpoint until then."""
+            lane.close(until)
+        return Wait(until, reply.why)
 
 
-def _rest(reply: Reply, d: float) -> tuple[float, bool] | None:
+def _until_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
     """Seconds until a window or a day that a 429 calls used up is over, and whether it is then; None: they are absurd.
 
     The server's clock tells; without it, or a reset, a window is over after d seconds, and after a day's is asked soon.

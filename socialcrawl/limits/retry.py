@@ -3,10 +3,13 @@
 The policies are tenacity's, used as values: how long to wait after the n-th failure, and after how many to stop. Only
 the jitter is our own, as it has to be the same again for the same campaign seed.
 
-- Failures of a lane (one credential on one endpoint) in a row make its pauses longer, up to a quarter of an hour; a
-  good answer begins the row anew. Requests that were in flight together fail together and count once.
+- Failures of a lane (one credential on one endpoint) in a row make its pauses longer; a good answer begins the row
+  anew. Requests that were in flight together fail together and count once.
+- The longest pause after a 429 without a date is a quarter of an hour. A server that does not answer is asked again
+  after PROBE seconds at most, unless each try may be billed.
 - A request that stays broken is given back to the crawl after TRIES, as a node to ask again later; one that a 429
-  without a date refuses, when the longest pause has not helped.
+  without a date refuses, when the longest pause has not helped. While the platform is down (`outage`), a request is
+  kept for HOLD first pauses: it is not the node that fails.
 - Where a platform is many hosts, one of them says nothing of the others; but when MANY in a row do not answer, it may
   be our network: all of them are asked again after a pause.
 - A host other than the campaign's own that is in trouble alone (see `others`) is asked again after short pauses, and
@@ -22,6 +25,7 @@ from tenacity import RetryCallState, Retrying, stop_after_attempt, wait_exponent
 
 from socialcrawl.draws import uniform
 from socialcrawl.limits.others import SHORT, Others
+from socialcrawl.limits.outage import Outage, Silence
 from socialcrawl.limits.policy import host
 from socialcrawl.model import Grant, Reply
 
@@ -31,6 +35,8 @@ MANY = 8  # hosts in a row that did not answer, after which none is asked for a 
 ENTRIES = 4096  # requests, and lanes, whose failures are remembered
 JITTER = 0.5  # share of a pause that chance may add
 LONGEST = 900.0  # seconds of the longest pause
+PROBE = 60.0  # seconds of the longest pause before a server is asked again that does not answer
+HOLD = 600.0  # first pauses for which a request is kept while the platform is down
 GIVE_UP = 3600.0  # seconds of nothing but failures after which a run stops
 
 
@@ -39,20 +45,20 @@ class Backoff:
 
     Args:
         pause: seconds of the first pause; each further one doubles it.
-        longest: seconds of the longest one, jitter included.
+        longest: seconds of the longest one, jitter included; of a server that does not answer, at most PROBE.
         give_up: seconds of nothing but failures after which the run stops.
         seed: of the jitter.
     """
 
     def __init__(self, pause: float = 1.0, longest: float = LONGEST, give_up: float = GIVE_UP, seed: int = 0) -> None:
-        top = max(pause, longest / (1.0 + JITTER))
-        steps = 2 + ceil(log2(top / pause))  # the longest pause included
-        wait = wait_exponential(multiplier=pause, max=top)
+        steps = 2 + ceil(log2(max(1.0, longest / (1.0 + JITTER) / pause)))  # the longest pause included
         self.policies = {
-            "broken": Retrying(stop=stop_after_attempt(TRIES), wait=wait),
-            "backoff": Retrying(stop=stop_after_attempt(max(TRIES, steps)), wait=wait),
+            "broken": _Pauses(pause, min(longest, PROBE), TRIES),
+            "billed": _Pauses(pause, longest, TRIES),
+            "backoff": _Pauses(pause, longest, max(TRIES, steps)),
         }
-        self.longest, self.give_up, self.seed = longest, give_up, seed
+        self.give_up, self.seed, self.hold = give_up, seed, HOLD * pause
+        self.down = Silence()  # of the platform
         self.worked = False  # whether any answer of this run was good
         self.since: float | None = None  # when the first of the failures since the last good answer came
         self.count = 0  # failures since then, those in flight together counted once
@@ -64,7 +70,16 @@ class Backoff:
         self._silent = -inf  # when the last of them began
         self._rows: dict[tuple[str, str, str], int] = {}  # failures in a row, by credential, endpoint and kind
         self._counted: dict[tuple[str, str, str], float] = {}  # when the last of a row was counted
-        self._tries: dict[tuple[tuple[int, int], str], int] = {}  # failures by request and kind
+        self._tries: dict[tuple[tuple[int, int], str], tuple[int, float]] = {}  # failures by request, since when
+
+    @property
+    def outage(self) -> Outage | None:
+        """The outage of the platform; None while it answers."""
+        return self.down.outage
+
+    def answered(self) -> None:
+        """Note that the platform is there, whatever it said."""
+        self.down = Silence()
 
     def good(self, grant: Grant) -> None:
         """Note a good answer."""
@@ -79,7 +94,7 @@ class Backoff:
     def failed(self, grant: Grant, reply: Reply, now: float) -> float | None:
         """Note a failure at `now`: the seconds to pause, or None where the request is given back to the crawl."""
         name = "backoff" if reply.kind in ("backoff", "window", "day") else "broken"
-        policy = self.policies[name]
+        policy = self.policies["billed" if reply.cost and name == "broken" else name]
         self.since = now if self.since is None else self.since
         row = self._row(self._lane(grant, name), grant, now)
         if name == "backoff":  # whoever says so is there, and so is the network
@@ -87,13 +102,10 @@ class Backoff:
         elif where := host(grant.request.endpoint):
             self.hosts.add(where)
             self.others.failed(grant, now)
-        request = grant.request.key, name
-        tries = self._tries[request] = self._tries.get(request, 0) + 1
-        if policy.stop(_attempt(policy, tries)):
-            del self._tries[request]
+        if name == "broken" and (len(self.hosts) >= MANY or self.others.is_only(grant.request.endpoint)):
+            self.down.failed(grant, reply, now)
+        if self._gives_back((grant.request.key, name), policy, now):
             return None
-        if len(self._tries) > ENTRIES:
-            del self._tries[next(iter(self._tries))]
         return self._pause(policy, row)
 
     def spared(self, grant: Grant) -> float | None:
@@ -141,6 +153,8 @@ class Backoff:
         self.since = None if self.since is None else self.since + delta
         self._silent += delta
         self.others.shift(delta)
+        self.down.shift(delta)
+        self._tries = {request: (tries, since + delta) for request, (tries, since) in self._tries.items()}
         self._counted = {lane: at + delta for lane, at in self._counted.items()}
 
     def reset(self) -> None:
@@ -154,9 +168,22 @@ class Backoff:
         self.silences, self._silent = 0, -inf
         self.hosts.clear()
         self.others.anew()
+        self.down = Silence()
         self._rows.clear()
         self._counted.clear()
         self._tries.clear()
+
+    def _gives_back(self, request: tuple[tuple[int, int], str], policy: "_Pauses", now: float) -> bool:
+        """Count a failure of a request; whether it has been tried often enough."""
+        tries, since = self._tries.get(request, (0, now))
+        self._tries[request] = tries + 1, since
+        held = self.worked and request[1] == "broken" and self.outage is not None and now - since < self.hold
+        if held or not policy.stops(tries + 1):
+            if len(self._tries) > ENTRIES:
+                del self._tries[next(iter(self._tries))]
+            return False
+        del self._tries[request]
+        return True
 
     def _row(self, lane: tuple[str, str, str], grant: Grant, now: float) -> int:
         if lane not in self._rows or grant.at >= self._counted[lane]:
@@ -173,13 +200,33 @@ class Backoff:
     def _lane(self, grant: Grant, name: str) -> tuple[str, str, str]:
         return grant.credential, self.place(grant.request.endpoint), name
 
-    def _pause(self, policy: Retrying, row: int) -> float:
+    def _pause(self, policy: "_Pauses", row: int) -> float:
         self.draws += 1
-        jitter = 1.0 + JITTER * float(uniform(self.seed, "pause", self.draws, 1)[0])
-        return min(self.longest, float(policy.wait(_attempt(policy, row))) * jitter)
+        return policy.pause(row, 1.0 + JITTER * float(uniform(self.seed, "pause", self.draws, 1)[0]))
 
 
-def _attempt(policy: Retrying, number: int) -> RetryCallState:
-    state = RetryCallState(policy, None, (), {})
-    state.attempt_number = number
-    return state
+class _Pauses:
+    """How long to wait after failures in a row, and after how many tries a request is given back.
+
+    Args:
+        first: seconds of the first pause; each further one doubles it.
+        longest: seconds of the longest one, jitter included.
+        tries: of one request.
+    """
+
+    def __init__(self, first: float, longest: float, tries: int) -> None:
+        wait = wait_exponential(multiplier=first, max=max(min(first, longest), longest / (1.0 + JITTER)))
+        self._policy, self._longest = Retrying(stop=stop_after_attempt(tries), wait=wait), longest
+
+    def pause(self, row: int, jitter: float) -> float:
+        """Return the seconds to wait after so many failures in a row."""
+        return min(self._longest, float(self._policy.wait(self._attempt(row))) * jitter)
+
+    def stops(self, tries: int) -> bool:
+        """Return whether a request was tried often enough."""
+        return bool(self._policy.stop(self._attempt(tries)))
+
+    def _attempt(self, number: int) -> RetryCallState:
+        state = RetryCallState(self._policy, None, (), {})
+        state.attempt_number = number
+        return state

@@ -72,9 +72,9 @@ class Strand:
             for place in self.heads:
                 self.lane.close(until, place=place)
 
-    def rest(self, until: float) -> None:
-        """Send nothing to this endpoint before `until`: it is in trouble, others need not be."""
-        self.lane.rest(until, self.endpoint)
+    def rest(self, until: float, why: str = "") -> None:
+        """Send nothing to this endpoint before `until`: it is in trouble (`why`), others need not be."""
+        self.lane.rest(until, self.endpoint, why)
 
     def abandon(self, sent: float) -> None:
         """Note that nobody waits for the reply to the request that left at `sent`."""
@@ -95,7 +95,7 @@ class Strand:
     def why(self, now: float) -> str:
         """What a request that may not leave at `now` waits for."""
         if now < self._gate and self._gate >= self.lane.when(now, self.some):
-            return "the server is in trouble, and is asked again after a pause"
+            return self.lane.trouble(self.endpoint)
         return self.lane.why(now, self.some)
 
     @property

@@ -43,6 +43,7 @@ from socialcrawl.sources.network import (
     TooMuchError,
     allowance,
     exchanging,
+    explain_failure,
     make_pool,
     resolves_privately,
 )
@@ -179,9 +180,7 @@ class HttpClient:
             return Reply("broken", self.now(), why=str(error))
         if exchange.sent:
             return Reply("lost", self.now(), cost=dearest, why=_explain_loss(error, exchange))
-        name = type(error.__cause__ or error.__context__ or error).__name__
-        why = f"the connection failed ({name}): is the network up, and base_url right?"
-        return Reply("broken", self.now(), why=why)
+        return Reply("broken", self.now(), why=f"the connection failed: {explain_failure(error)}")
 
     def _request(
         self, method: str, url: httpx.URL, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
@@ -361,8 +360,7 @@ def _explain_loss(error: Exception, exchange: Exchange) -> str:
         )
     if isinstance(error, httpcore.TimeoutException):
         return "the server did not answer in time: is it up, is timeout too short?"
-    name = type(error.__cause__ or error.__context__ or error).__name__
-    return f"the connection failed after the request was sent ({name}): is the network up, and base_url right?"
+    return f"the connection failed after the request was sent: {explain_failure(error)}"
 
 
 @cache

@@ -4,6 +4,7 @@ httpcore reads, writes and connects through the classes here, in the thread that
 is, the thread knows (`exchanging`).
 """
 
+import errno
 import socket
 import ssl
 import threading
@@ -22,6 +23,15 @@ from socialcrawl.loopback import is_public
 IDLE = 60.0  # seconds after which a silent connection is not used again: what stands in between may have forgotten it
 MAX_ADDRESSES = 8  # addresses of one name that are tried
 PRIVATE = "the address is one of this machine or its neighbourhood, and no page of the web"
+
+FAILURES: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+    (ConnectionRefusedError, "the server refused it"),
+    ((ConnectionResetError, ConnectionAbortedError, BrokenPipeError), "the server reset it"),
+    (socket.gaierror, "the server's name was not found"),
+    ((TimeoutError, httpcore.TimeoutException), "it was not made in time"),
+)
+"""What failed connections are called, by the error of the system."""
+AWAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 allowance = Allowance()
 _here = threading.local()
@@ -92,6 +102,20 @@ class Exchange:
         """
         if not allowance.take(self.share, size, self.left()):
             raise TooMuchError("there was no memory for the answer before its deadline: fewer requests at a time help")
+
+
+def explain_failure(error: Exception) -> str:
+    """Return what happened to a connection that failed, and what to look at."""
+    cause = error.__cause__ or error.__context__ or error
+    what = next((words for kinds, words in FAILURES if isinstance(cause, kinds)), None)
+    if isinstance(cause, OSError) and cause.errno in AWAY:
+        what = "the network is away"
+    if isinstance(error, httpcore.RemoteProtocolError):
+        told = str(error)
+        ends = {"without sending a response": "the server closed it without an answer"}
+        ends["without sending complete"] = "it ended within the answer"
+        what = next((words for part, words in ends.items() if part in told), "what came back is not HTTP")
+    return f"{what or type(cause).__name__}; is the network up, and base_url right?"
 
 
 def resolves_privately(host: str) -> bool:

@@ -10,6 +10,7 @@ from socialcrawl.bounds import MAX_POSTS, is_crowded
 from socialcrawl.model import LARGEST, AccountRow, PostRow
 
 NUL = b"\\u0000"
+NOT_JSON = "something that is not JSON"  # what a server answered, in the words of `classify`
 
 Types = frozenset[type]
 TEXT: Types = frozenset({str})
@@ -35,6 +36,11 @@ def decoded(content: bytes) -> Any:
         return _without_nul(body) if NUL in content else body
     except (ValueError, RecursionError):
         return None
+
+
+def name_empty(why: str, content: bytes) -> str:
+    """Return a sentence about an answer that is not JSON; of an empty body it says that it is empty."""
+    return why if content.strip() else why.replace(NOT_JSON, "with an empty body")
 
 
 def checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:

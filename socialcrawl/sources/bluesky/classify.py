@@ -11,6 +11,7 @@ from typing import Any
 
 from socialcrawl.model import LARGEST, Limit
 from socialcrawl.sources.headers import LAST, said
+from socialcrawl.sources.reading_json import NOT_JSON
 
 DAY = 86_400  # seconds
 ENDED = ("ExpiredToken", "InvalidToken")
@@ -88,7 +89,7 @@ def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: 
     if 200 <= status < 300:
         if isinstance(body, dict):
             return "ok", ""
-        return "lost", "the server answered something that is not JSON: is base_url right, and no proxy in between?"
+        return "lost", f"the server answered {NOT_JSON}: is base_url right, and no proxy in between?"
     if signed and error in ENDED:
         return "broken", f"the session has ended ({error}); it is renewed before the next request"
     # What names no error is not of Bluesky: a page of a network that wants a sign-in of its own, or of a proxy.

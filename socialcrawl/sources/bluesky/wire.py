@@ -13,9 +13,9 @@ from socialcrawl.sources.bluesky import classify, parse
 from socialcrawl.sources.bluesky.parse import Json
 from socialcrawl.sources.bluesky.session import Session
 from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
-from socialcrawl.sources.headers import date
+from socialcrawl.sources.headers import asked_pause, date
 from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
-from socialcrawl.sources.reading_json import decoded
+from socialcrawl.sources.reading_json import decoded, name_empty
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
@@ -98,7 +98,9 @@ class BlueskyWire:
         elif kind != "ok" and _about(request) and classify.gone(came.status, body, by_id="id" in request.params):
             kind, why = "missing", ": ".join(part for part in classify.named(body) if part)
         received = came.received() if self.whole else None
-        return Reply(kind, came.at, status=came.status, date=told, limits=known, why=redacted(why), received=received)
+        why, after = redacted(name_empty(why, came.body)), asked_pause(came.status, came.headers, told or came.at)
+        reply = Reply(kind, came.at, status=came.status, date=told, limits=known, why=why, received=received)
+        return replace(reply, after=after)
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows and cursor."""

@@ -14,6 +14,7 @@ from socialcrawl.model import LARGEST, Limit
 from socialcrawl.sources.headers import LAST, said
 from socialcrawl.sources.mastodon.source import NO_INSTANCE
 from socialcrawl.sources.mastodon.values import instant
+from socialcrawl.sources.reading_json import NOT_JSON
 
 GONE = {404: "unknown", 410: "deleted"}
 NOT_UNDERSTOOD = (400, 404, 406, 410, 414, 422, 451)  # what concerns the account that was asked about, and no other
@@ -117,7 +118,7 @@ def _no_json(asked: Context) -> Sense:
     """An answer that should have been JSON, and is a page for people, or cut off."""
     if asked.look_up and not asked.home:
         return _no_instance("no JSON")
-    return Sense("lost", "the server answered something that is not JSON: is base_url right, and no proxy between?")
+    return Sense("lost", f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
 
 
 def _not_json(status: int, asked: Context) -> Sense:

@@ -9,7 +9,7 @@ from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
-from socialcrawl.sources.headers import date
+from socialcrawl.sources.headers import asked_pause, date
 from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.sources.mastodon import classify, names
 from socialcrawl.sources.mastodon.paging import later
@@ -17,7 +17,7 @@ from socialcrawl.sources.mastodon.parse import Reader
 from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.sources.mastodon.values import instant
 from socialcrawl.sources.reaching import Reaching
-from socialcrawl.sources.reading_json import decoded
+from socialcrawl.sources.reading_json import decoded, name_empty
 
 OURS = (
     "acct",
@@ -120,7 +120,8 @@ class MastodonWire:
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else told
         kept = came.received() if self.whole else None
-        bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, redacted(sense.why), kept)
+        why, after = redacted(name_empty(sense.why, came.body)), asked_pause(came.status, came.headers, clock)
+        bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
         if sense.kind == "missing":

@@ -3,11 +3,10 @@
 import codecs
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from socialcrawl.model import LARGEST, Limit
 from socialcrawl.relevance import fold
+from socialcrawl.sources.headers import retry_after
 
 HTML, PLAIN = ("text/html", "application/xhtml+xml"), ("text/plain",)
 MOVED = (301, 302, 303, 307, 308)
@@ -58,7 +57,7 @@ def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[str, Limit
         headers: compared without case.
         at: the server's clock, or ours without it, Unix seconds.
     """
-    if status in (429, 503) and (rest := pause(headers.get("retry-after", ""), at)) is not None:
+    if status in (429, 503) and (rest := retry_after(headers, at)) is not None:
         return "window", Limit(0, LARGEST, at + rest)
     if status == 429:
         return "backoff", None
@@ -70,24 +69,6 @@ def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[str, Limit
 def absent(status: int) -> str:
     """Why a page is missing whose server answered another status than 200."""
     return GONE.get(status) or ("protected" if status in CLOSED else "unknown")
-
-
-def pause(text: str, at: float) -> float | None:
-    """The seconds of a Retry-After header, a number or a date; None where it is neither."""
-    if re.fullmatch(r"[0-9]{1,9}", text.strip()):
-        return float(text)
-    until = instant(text)
-    return None if until is None else max(0.0, until - at)
-
-
-def instant(text: str) -> float | None:
-    """A date as HTTP writes it, in Unix seconds; None where it is none."""
-    try:
-        moment = parsedate_to_datetime(text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
 
 
 def content(headers: Mapping[str, str], body: bytes) -> str:

@@ -9,6 +9,8 @@ import orjson
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, Request, Who, iso
 from socialcrawl.relevance import Hits, within
+from socialcrawl.sources.headers import date as read_date
+from socialcrawl.sources.headers import instant
 from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.sources.network import PRIVATE
 from socialcrawl.sources.reaching import Reaching
@@ -112,7 +114,7 @@ class WebWire:
         if isinstance(came, Reply):
             return self._unanswered(request, came)
         self._heard(url)
-        date = classify.instant(came.headers.get("date", ""))
+        date = read_date(came.headers)
         kind, limit = classify.kind(came.status, came.headers, came.at if date is None else date)
         kind = "ok" if _headless(request, came) else kind
         reply = _Told(came, kind, limit, came.at if date is None and limit else date)
@@ -181,7 +183,7 @@ class WebWire:
             return told.reply(self.door, _missing(url, classify.absent(came.status)), kind="missing")
         if SOFT in request.params and _is_soft(came, url):
             return told.reply(self.door, _missing(url, "soft-404"), kind="missing")
-        page, changed = Who(url, url), classify.instant(came.headers.get("last-modified", ""))
+        page, changed = Who(url, url), instant(came.headers.get("last-modified", ""))
         return told.reply(self.door, Page(answered=[page], active=[] if changed is None else [(page, iso(changed))]))
 
     def _head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:

@@ -12,6 +12,7 @@ from typing import Any
 
 from socialcrawl.model import LARGEST, Limit
 from socialcrawl.sources.headers import LAST, LONGEST, said
+from socialcrawl.sources.reading_json import NOT_JSON
 
 FAMILIES = (
     ("x-rate-limit", False),
@@ -56,8 +57,7 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[str, s
         if isinstance(body, dict):
             return "ok", ""
         return "lost", (
-            "the server answered something that is not JSON, which may have been billed: is base_url right, and no "
-            "proxy in between?"
+            f"the server answered {NOT_JSON}, which may have been billed: is base_url right, and no proxy in between?"
         )
     if status == 401:
         return "refused", (

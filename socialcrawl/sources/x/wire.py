@@ -12,9 +12,9 @@ from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
-from socialcrawl.sources.headers import date
+from socialcrawl.sources.headers import asked_pause, date
 from socialcrawl.sources.http_client import HttpAnswer, bounded
-from socialcrawl.sources.reading_json import decoded
+from socialcrawl.sources.reading_json import decoded, name_empty
 from socialcrawl.sources.x import classify, parse
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
 from socialcrawl.sources.x.transport import NoAnswerError, Session
@@ -97,8 +97,9 @@ class XWire:
         kind, why = classify.kind(status, body, known, at if told is None else told)
         cost = {"ok": self.policy.fee(request.endpoint), "lost": request.most}.get(kind, 0)
         received = _answer(response).received() if self.whole else None
-        why = redacted(why)
-        return Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received), body
+        why = redacted(name_empty(why, response.content))
+        reply = Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received)
+        return replace(reply, after=asked_pause(status, response.headers, at if told is None else told)), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows, cursor and cost."""
