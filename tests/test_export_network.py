@@ -25,11 +25,12 @@ def read(form):
 def test_networkx_reads_the_network_that_the_tables_tell(form):
     graph = read(form)
     assert isinstance(graph, nx.DiGraph)
-    author = {row["id"]: row["author_node"] for row in lines_of(town() / "out/posts.jsonl")}
-    pairs = Counter((author[row["post"]], row["node"]) for row in lines_of(town() / "out/mentions.jsonl"))
+    author = {row["id"]: int(row["author_node"]) for row in lines_of(town() / "out/posts.jsonl")}
+    pairs = Counter((author[row["post"]], int(row["node"])) for row in lines_of(town() / "out/mentions.jsonl"))
     expected = {pair: count for pair, count in pairs.items() if pair[0] != pair[1]}
     assert {(u, v): data["weight"] for u, v, data in graph.edges(data=True)} == expected
-    alpha = {(row["source"], row["target"]): row["alpha"] for row in lines_of(town() / "out/links.jsonl")}
+    links = lines_of(town() / "out/links.jsonl")
+    alpha = {(int(row["source"]), int(row["target"])): row["alpha"] for row in links}
     told = {(u, v): data["alpha"] for u, v, data in graph.edges(data=True) if "alpha" in data}
     assert told == {pair: alpha[pair] for pair in expected if pair in alpha}
     assert len(told) > 20
@@ -42,7 +43,7 @@ def test_nodes_tell_what_asking_them_found(form):
     latest = {}
     for row in lines_of(town() / "out/picks.jsonl"):
         if row["act"] in ("seed", "expand"):
-            latest[row["node"]] = row
+            latest[int(row["node"])] = row
     for node, data in graph.nodes(data=True):
         row = latest.get(node)
         assert data["asked"] is (row is not None)

@@ -7,6 +7,10 @@ Kind = Literal["text", "int", "float", "bool", "time", "list"]
 Holds = Literal["", "person", "username", "user id", "people", "post", "posts", "prose", "words", "node", "why", "own"]
 
 
+IDENTIFYING = ("user id", "post", "posts", "node")
+"""What columns hold whose cells are ids, as `Column.holds` says it."""
+
+
 class Column(NamedTuple):
     """A column: its name, type, and what it holds about people.
 
@@ -21,6 +25,11 @@ class Column(NamedTuple):
     name: str
     kind: Kind = "text"
     holds: Holds = ""
+
+    @property
+    def is_id(self) -> bool:
+        """Whether its cells only name something: numbers in it are not to be reckoned with, and lose no digit."""
+        return self.holds in IDENTIFYING
 
 
 class Person(NamedTuple):

@@ -44,6 +44,15 @@ for it knows its author. Equal people have equal pseudonyms in every export that
 SAFE_CSV = """\
 In the CSV files, texts that a spreadsheet would run as a formula (those that begin with =, +, -, @, tab or carriage
 return and are no number) have an apostrophe before them (`--safe-csv`). Other formats hold the exact texts."""
+READ_CSV = """\
+Read all columns of the CSV files as text (in pandas `dtype=str, keep_default_na=False`): programs that guess the types
+of columns round ids of 16 digits and more, and take names such as NA for nothing."""
+READ_LINES = """\
+In the JSON lines files ids are texts. Keep them so (in pandas `read_json(..., lines=True, dtype=False)`), and let
+programs look at all rows before they decide on types (in polars `infer_schema_length=None`, in DuckDB
+`sample_size=-1`)."""
+TYPED = """\
+datapackage.json says what each column holds, and its type (Data Package 2.0, Table Schema)."""
 EXACT_CSV = """\
 The CSV files hold the exact texts. A spreadsheet runs those as formulas that begin with =, +, - or @: to open the files
 in one, export again with `--safe-csv`."""
@@ -68,6 +77,7 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     done += [SAFE_CSV if sheet["safe_csv"] else EXACT_CSV] if "safe_csv" in sheet else []
     if done:
         yield from ("", "## Preprocessing", "", "\n\n".join(done))
+    yield from ("", "## Reading the files", "", "\n\n".join(_reading([file["name"] for file in sheet["files"]])))
     for campaign in sheet["campaigns"]:
         yield from ("", f"## Campaign {campaign['name']}", "", *_campaign(campaign))
     yield from ("", "## Erased", "", *_tombstones(sheet["tombstones"]))
@@ -75,6 +85,14 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Files", "", "| file | what | rows | bytes | SHA-256 |", "|---|---|---:|---:|---|")
     for file in sheet["files"]:
         yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
+
+
+def _reading(names: Sequence[str]) -> Iterator[str]:
+    """How to read the files so that no digit of an id is lost."""
+    yield TYPED
+    for ending, said in ((".csv", READ_CSV), (".jsonl", READ_LINES)):
+        if any(name.endswith(ending) for name in names):
+            yield said
 
 
 def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:

@@ -17,7 +17,7 @@ from socialcrawl import __version__
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
 from socialcrawl.store import address
-from socialcrawl.store.exports import archive, network
+from socialcrawl.store.exports import archive, dictionary, network
 from socialcrawl.store.exports.cells import plain
 from socialcrawl.store.exports.choice import SOME, Choice, choosing
 from socialcrawl.store.exports.datasheet import FORMAT, page
@@ -85,8 +85,11 @@ def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> 
             about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted, hiding)}
             sheet = _sheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
                 **({"safe_csv": wanted.safe_csv} if "csv" in wanted.formats else {}),
+                "dictionary": dictionary.NAME,
                 "files": [{"name": name, **about[name]} for name in sorted(about)],
             }
+            package = dictionary.package(sheet)
+            (to / dictionary.NAME).write_bytes(orjson.dumps(package, option=orjson.OPT_INDENT_2))
             (to / "datasheet.json").write_bytes(orjson.dumps(sheet, option=orjson.OPT_INDENT_2))
             (to / "datasheet.md").write_text(page(sheet), "utf-8")
             return sheet

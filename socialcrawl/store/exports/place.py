@@ -75,6 +75,7 @@ def files_of(folder: Path) -> set[str] | None:
         sheet = json.loads(read_text(folder / SHEETS[0]))
         if sheet["format"] != FORMAT:
             return None
-        return {*SHEETS, *(file["name"] for file in sheet["files"])}
+        # Older exports have no data dictionary: a file of that name beside one is somebody else's.
+        return {*SHEETS, sheet.get("dictionary", SHEETS[0]), *(file["name"] for file in sheet["files"])}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -82,17 +82,23 @@ class SafeCsv(Csv):
 
 
 class Lines:
-    """A file with one JSON object a line."""
+    """A file with one JSON object a line; ids are texts, as readers of JSON round numbers of more than 15 digits."""
 
     def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
         self._file: io.BufferedWriter = stack.enter_context(path.open("wb"))
         self._names = [column.name for column in columns]
+        self._numbers = [column.name for column in columns if column.is_id and column.kind == "int"]
 
     def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows; a number that JSON does not have (infinite) is null."""
-        dumps = orjson.dumps
-        lines = (dumps(dict(zip(self._names, row, strict=True)), option=orjson.OPT_APPEND_NEWLINE) for row in rows)
-        self._file.writelines(lines)
+        self._file.writelines(map(self._line, rows))
+
+    def _line(self, row: tuple[Any, ...]) -> bytes:
+        told = dict(zip(self._names, row, strict=True))
+        for name in self._numbers:
+            if told[name] is not None:
+                told[name] = str(told[name])
+        return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
 
 class Ids:
