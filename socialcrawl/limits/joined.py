@@ -161,6 +161,7 @@ class JoinedLane(TapedLane):
                 for at, many, left in zip(count.times, count.counts, count.lefts, strict=True):
                     one.received.add(at, many, left)
         self.gates.update(old.gates)
+        self.reasons.update(old.reasons)
         self.known, self.tape = dict(old.known), None
         self.probe()
 
@@ -180,7 +181,6 @@ class JoinedLane(TapedLane):
     def _insert(self, steps: list[Step]) -> None:
         for place, one in enumerate(self.windows):
             landed = [
-        self.reasons.update(old.reasons)
                 (step.sent, step.landed)
                 for step in steps
                 if step.landed is not None and (step.some is None or place in step.some or place >= len(self.rules))
@@ -201,6 +201,7 @@ class Part(Lane):
         self.credential, self.campaign, self.whole = credential, campaign, whole
         self.endpoint, self.offset, self.aligned, self.heads = whole.endpoint, whole.offset, whole.aligned, whole.heads
         self.rules, self.windows, self.daily, self.gates = whole.rules, whole.windows, whole.daily, whole.gates
+        self.reasons = whole.reasons
         self.shut = -inf  # others may open it at any time
         self.flying: list[tuple[float, Some]] = []  # when each request of this campaign that is in flight left
         whole.members[campaign] = member
@@ -221,7 +222,6 @@ class Part(Lane):
         for place in self._heads(some):
             self.whole.shares[place].take(self.campaign, self.windows[place], now)
         self.whole.known[self.campaign] = max(now, self.whole.known.get(self.campaign, now))
-        self.reasons = whole.reasons
         self.whole.take(now, some)
         self.flying.append((now, some))
 

@@ -109,16 +109,16 @@ class WindowPlanner:
         self.resting.clear()
         self.odd, self.quiet = 0, -inf
 
-    def done(self, endpoint: str, count: int, now: float) -> float | None:
-        """Return when `count` more requests to an endpoint will have left; None: nobody can say, see `Lanes.done`."""
-        with self._lock:
-            return self.lanes.done(endpoint, count, now)
     @property
     def outage(self) -> Outage | None:
         """The outage of the platform; None while it answers."""
         with self._lock:
             return self.backoff.outage
 
+    def done(self, endpoint: str, count: int, now: float) -> float | None:
+        """Return when `count` more requests to an endpoint will have left; None: nobody can say, see `Lanes.done`."""
+        with self._lock:
+            return self.lanes.done(endpoint, count, now)
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight.
@@ -157,12 +157,12 @@ class WindowPlanner:
         self._pay(grant, reply)
         lane = self.lanes.learn(grant, reply)
         self.resting.pop(grant.request.key, None)
+        if reply.kind not in FAILED:
+            self.backoff.answered()
         if reply.kind in USEFUL:
             self.backoff.good(grant)
             self.odd, self.quiet = 0, -inf
             return None
-        if reply.kind not in FAILED:
-            self.backoff.answered()
         if reply.kind in ("window", "day"):
             rest = _until_reset(reply, lane.main.d)
             if rest is not None:
@@ -266,13 +266,13 @@ class WindowPlanner:
 
     def _again_later(self, lane: Way, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         pause = self.backoff.failed(grant, reply, now)
+        asked = 0.0 if self.backoff.others.other(grant.request.endpoint) else min(reply.after or 0.0, DAY)
+        if asked:  # Retry-After of the campaign's own server holds, whatever becomes of the request
+            self._rest(lane, grant, reply, now + asked)
         hopeless = self.backoff.hopeless(now)
         if hopeless:
             return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on")
         heard = reply.kind in FAILED and self.backoff.others.heard(grant)
-        asked = 0.0 if self.backoff.others.other(grant.request.endpoint) else min(reply.after or 0.0, DAY)
-        if asked:  # Retry-After of the campaign's own server holds, whatever becomes of the request
-            self._rest(lane, grant, reply, now + asked)
         short = self.backoff.spared(grant) if reply.kind in FAILED else None
         given_up = pause is None or short == 0.0
         # Who has just heard from another host is not cut off: what was tried often enough is given up.
@@ -286,14 +286,14 @@ class WindowPlanner:
             rest = Wait(now + pause, f"{reply.why}; it is tried again after a pause")
             self.resting[grant.request.key] = rest  # once is chance: others may try
             return Wait(now + pause, reply.why)
-        if reply.kind in FAILED:  # a server in trouble is in trouble for everybody
-            for one in self.lanes.of(grant.request.endpoint):
-                one.rest(until, why=reply.why)
-        else:  # a 429 is about one credential
         return self._rest(lane, grant, reply, now + pause)
 
     def _rest(self, lane: Way, grant: Grant, reply: Reply, until: float) -> Wait:
         """Send nothing to the endpoint until then."""
+        if reply.kind in FAILED:  # a server in trouble is in trouble for everybody
+            for one in self.lanes.of(grant.request.endpoint):
+                one.rest(until, why=reply.why)
+        else:  # a 429 is about one credential
             lane.close(until)
         return Wait(until, reply.why)
 
