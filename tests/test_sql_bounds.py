@@ -82,6 +82,19 @@ def test_many_large_rows_are_fetched_a_few_at_a_time(database):
     assert megabytes < 500  # all rows at once are 2 GB
 
 
+def test_many_large_rows_of_a_server_are_fetched_a_few_at_a_time():
+    reading = (
+        "import sys, time; from socialcrawl.store.address import where; from socialcrawl.store.readonly import asked\n"
+        "query = \"select repeat('x', 20000000) from generate_series(1, 60)\"\n"
+        "with asked(where(sys.argv[1]), query, 60.0, time.monotonic, allow_superuser=True) as (_, rows):\n"
+        "    assert sum(len(text) for (text,) in rows) == 60 * 20_000_000"  # 1.2 GB
+    )
+    with a_server_database() as server:
+        code, said, megabytes = peak("-c", reading, server.url, program=[sys.executable])
+    assert (code, said) == (0, "")
+    assert megabytes < 600  # all rows at once are 1.2 GB
+
+
 @pytest.mark.parametrize(
     ("query", "rows", "said"),
     [

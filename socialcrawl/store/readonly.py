@@ -28,6 +28,7 @@ MB = 1 << 20
 LONGEST = 64 * MB  # bytes of one value or row of SQLite
 HEAP = 512 * MB  # bytes that SQLite may take in the whole process
 HELD = 64 * MB  # bytes of rows that are fetched together; one row more may be
+GROWTH = 8  # times as many rows of a server are fetched as before, at most
 # What a reader may do. Pragmas: those whose argument only says what is asked about, and those that do nothing.
 READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 ASKING = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
@@ -182,8 +183,12 @@ def _next_rows(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
     size = 0
     while len(some) < SOME and size < HELD and (row := cursor.fetchone()) is not None:
         some.append(row)
-        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        size += _size(row)
     return some
+
+
+def _size(row: tuple[Any, ...]) -> int:
+    return sum(len(cell) for cell in row if isinstance(cell, str | bytes))
 
 
 def _too_large(what: str) -> StoreError:
@@ -268,9 +273,14 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: Server, role: _Role) -> 
         # At least SHORTEST: what closes the cursor afterwards has the same limit.
         raw.execute(f"set local statement_timeout = {max(SHORTEST, int(1000 * timer.left))}")
 
+    count = 1  # the size of rows is known when they are here: that of the last ones says how many to fetch next
+
     def fetch() -> list[tuple[Any, ...]]:
+        nonlocal count
         limited()
-        return list(cursor.fetchmany(SOME))
+        some = list(cursor.fetchmany(count))
+        count = min(SOME, GROWTH * count, max(1, count * HELD // max(1, sum(map(_size, some)))))
+        return some
 
     try:
         limited()
