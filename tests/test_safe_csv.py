@@ -19,6 +19,11 @@ FORMULAS = [
     "@SUM(1;1)",
     "\t=1+1",
     "\r=1+1",
+    "\n=1+1",
+    "\uff1d1+1",
+    "\uff0b1",
+    "\uff0d1+1",
+    "\uff20SUM(1)",
     "-",
     "--1",
     "+49 30 1234",
@@ -45,7 +50,7 @@ def is_formula(cell):
     try:
         float(cell)
     except ValueError:
-        return cell[:1] in tuple("=+-@\t\r")
+        return cell[:1] in tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
     return False
 
 

@@ -1,7 +1,8 @@
 """Rows of CSV files: exact for programs, or safe to open in a spreadsheet.
 
-Spreadsheets run a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula, and texts of
-strangers may be such cells. An apostrophe before them makes them texts again (OWASP, CSV Injection).
+Spreadsheets run a cell that begins with `=`, `+`, `-`, `@` (some also in full width), a tab, a carriage return or a
+line feed as a formula, and texts of strangers may be such cells. An apostrophe before them makes them texts again
+(OWASP, CSV Injection).
 """
 
 import csv
@@ -11,7 +12,7 @@ from typing import Any
 
 from socialcrawl.terminal import Stream
 
-FORMULA = re.compile(r"[=+\-@\t\r]")
+FORMULA = re.compile(r"[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]")  # also in full width, which some take for the same
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
