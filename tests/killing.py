@@ -1,20 +1,29 @@
-"""Campaigns in child processes that can be killed: a process that has imported everything forks one for each run."""
+"""Campaigns in child processes that can be killed: a process that has imported everything forks one for each run.
+
+When a child is killed is counted, in requests that the mock received or in statements that the child sent to its
+database. So each child comes equally far on every machine, and a campaign that is killed again and again arrives.
+"""
 
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 HERE = Path(__file__)
 DONE, PAUSED, TROUBLE = 0, 3, 1
 
 
-def work(given, room):
-    """Run a campaign in this process; its exit code. `room`: bytes that a file may have, as on a disk that is full."""
+def work(given, room=0, statement=0):
+    """Run a campaign in this process; its exit code.
+
+    `room`: bytes that a file may have, as on a disk that is full. `statement`: the number of that before which it dies.
+    """
     from socialcrawl.apps.screen import View
     from socialcrawl.build import build
     from socialcrawl.errors import SocialcrawlError
@@ -23,6 +32,8 @@ def work(given, room):
 
     if room:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+    if statement:
+        die_before(statement)
     settings = checked(given, "test")
     try:
         campaign = build(settings, View())
@@ -34,6 +45,42 @@ def work(given, room):
         sys.stderr.flush()
         return TROUBLE
     return DONE if reason.kind == "done" else PAUSED
+
+
+def die_before(statement):
+    """Kill this process before it sends that statement to a database; every commit is one."""
+    from sqlalchemy import Engine, event
+
+    numbers = count(1)
+
+    def counted(*_):
+        if next(numbers) == statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", counted)
+    event.listen(Engine, "commit", counted)
+
+
+class Reaper:
+    """A mock's choice of faults that makes none: it kills a process when so many more requests have arrived."""
+
+    def __init__(self):
+        self.child, self.left = None, 0
+
+    def __call__(self, endpoint, nth):
+        self.left -= 1
+        if self.child is not None and self.left == 0:
+            with suppress(ProcessLookupError):
+                os.kill(self.child, signal.SIGKILL)
+
+    @contextmanager
+    def kills(self, child, after):
+        """Meanwhile the child is killed as the request number `after` arrives; 0: at once."""
+        self.left, self.child = after, child
+        if not after:
+            os.kill(child, signal.SIGKILL)
+        yield
+        self.child = None
 
 
 def serve():
@@ -75,8 +122,8 @@ class Nursery:
     def __init__(self, process):
         self.process = process
 
-    def begin(self, given, room=0):
-        self.process.stdin.write(json.dumps([given, room]) + "\n")
+    def begin(self, given, room=0, statement=0):
+        self.process.stdin.write(json.dumps([given, room, statement]) + "\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
@@ -85,8 +132,8 @@ class Nursery:
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
-    def run(self, given, room=0):
-        self.begin(given, room)
+    def run(self, given, room=0, statement=0):
+        self.begin(given, room, statement)
         return self.end()
 
 
@@ -102,7 +149,7 @@ def nursery(errors):
             yield Nursery(process)
         finally:
             process.stdin.close()
-            process.wait(30)
+            process.wait(300)
             process.stdout.close()
 
 

@@ -137,7 +137,7 @@ def start(posts, database):
 
 def finished(posts, database):
     with start(posts, database) as process:
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate()
     return process.returncode, out, err
 
 
@@ -175,7 +175,7 @@ def alive(pid):
         return False
 
 
-def gone(pids, within=5.0):
+def gone(pids, within=60.0):
     """Those that outlive their parent; they are ended here."""
     limit = time.monotonic() + within
     while (left := [pid for pid in pids if alive(pid)]) and time.monotonic() < limit:
@@ -234,7 +234,7 @@ def test_an_interrupted_process_says_so_and_goes_on(posts, tmp_path, undisturbed
             time.sleep(0.005)
         mock = children(process)
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate()
     assert (process.returncode, err) == (130, "")
     assert "run again to go on" in json.loads(out)["reason"]
     assert gone(mock) == []
