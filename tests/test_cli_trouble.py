@@ -148,7 +148,7 @@ def test_the_mock_says_first_where_it_is_and_then_that_its_port_is_taken(tmp_pat
     [
         (["--posts", "lost.csv"], 1, "lost.csv"),
         (["--posts", "bad.jsonl"], 1, "bad.jsonl"),
-        (["--posts", "bad.txt"], 1, "of no known kind"),
+        (["--posts", "bad.txt"], 1, "bad.txt, line 1: it is damaged JSON"),
         (["--posts", "bad.jsonl", "--window", "soon"], 2, "span of time"),
         (["--posts", "bad.jsonl", "--now", "soon"], 2, "instant"),
         (["--posts", "bad.jsonl", "--host", "0.0.0.0"], 1, "127.0.0.1"),

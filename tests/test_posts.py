@@ -10,6 +10,8 @@ from pyarrow import parquet
 from shared import needed
 
 from socialcrawl.errors import PostsFileError
+from socialcrawl.imports.files import read as imported
+from socialcrawl.imports.trouble import Trouble
 from socialcrawl.lab.posts import read_posts
 
 ROWS = [
@@ -112,11 +114,17 @@ def test_parquet_keeps_lists_times_and_unknown_cells(tmp_path):
         ("p.csv", "author,created_at,text\na,5,x\n,6,y\n", r"row 2: the author is empty"),
         ("p.csv", "author,created_at,text,mentions\na,5,x,[bob\n", r"row 1: mentions is no JSON list"),
         ("p.csv", "author,created_at,text,id\na,5,x,7\na,5,x,7\n", r"the id '7' more than once"),
-        ("p.jsonl", '{"author": ', r"cannot be read"),
+        ("p.csv", "author,created_at,text\na,5,x\na,6\n", r"line 3: it has more or fewer cells than the header"),
+        ("p.csv", 'author,created_at,text\na,5,"x\n', r"line 2: unexpected end of data"),
+        ("p.csv", "author,created_at,text\na,5," + "x" * 3_000_000, r"p\.csv, line 2: it is longer than 1 MB"),
+        ("p.jsonl", '{"author": "a"}\n\n{"author": ', r"p\.jsonl, line 3: it is damaged JSON"),
+        ("p.jsonl", '{"author": "a"}\n[1]', r"p\.jsonl, line 2: it is not a JSON object"),
         ("p.jsonl", '{"author": "a", "created_at": [5], "text": "x"}', r"created_at has the type list"),
         ("p.jsonl", '{"author": "a", "created_at": 5, "text": "x", "mentions": 5}', r"mentions has the type int64"),
-        ("p.parquet", "no parquet", r"cannot be read"),
-        ("p.txt", "x", r"of no known kind"),
+        ("p.parquet", "PAR1 and no more", r"cannot be read"),
+        ("p.parquet", "no parquet", r"lacks the columns author, created_at, text; it has no parquet"),
+        ("p.txt", "\0", r"of no known kind"),
+        ("p.txt", "", r"is empty"),
     ],
 )
 def test_a_bad_file_is_refused_with_file_place_and_remedy(tmp_path, name, text, said):
@@ -125,6 +133,40 @@ def test_a_bad_file_is_refused_with_file_place_and_remedy(tmp_path, name, text, 
         read_posts(path)
     assert str(path) in str(failure.value)
     assert str(failure.value).endswith((".", ")."))
+
+
+TABLES = {
+    "semicolons": 'Author;Created_At;TEXT;mentions\nann;5;"one, two";bob, cy\nbob;6;x;\n',
+    "tabs": "author\tcreated_at\ttext\tmentions\nann\t5\tone, two\tbob cy\nbob\t6\tx\t\n",
+    "a mark": '\ufeffauthor,created_at,text,mentions\nann,5,"one, two","bob, cy"\nbob,6,x,\n',
+    "line ends": 'author,created_at,text,mentions\r\nann,5,"one, two",bob cy\r\n\r\nbob,6,x,\r\n',
+}
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "posts"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_lab_reads_every_table_that_an_import_reads_as_the_import_does(tmp_path, name, kind):
+    path = _write(tmp_path / name, TABLES[kind])
+    mine, trouble = read_posts(path), Trouble()
+    (theirs,) = imported(path, lambda *_: 0, trouble)
+    assert trouble.count == 0
+    assert mine.texts == [post.text for post in theirs.page.posts] == ["one, two", "x"]
+    assert mine.authors == [theirs.author(i).username for i in range(2)] == ["ann", "bob"]
+    assert mine.mentions_of(0) == [mention.who.username for mention in theirs.page.mentions] == ["bob", "cy"]
+    assert mine.created_at.tolist() == [5, 6]
+
+
+def test_a_file_is_told_by_what_is_in_it_and_not_by_its_name(tmp_path):
+    lines = "\n".join(map(json.dumps, ROWS))
+    assert read_posts(_write(tmp_path / "p.csv", lines)).ids == ["11", "12"]
+    (tmp_path / "posts").write_bytes(gzip.compress(lines.encode()))
+    assert read_posts(tmp_path / "posts").ids == ["11", "12"]
+
+
+def test_a_line_of_json_may_be_longer_than_a_megabyte(tmp_path):
+    rows = [ROWS[0] | {"text": "x" * 3_000_000}, ROWS[1]]
+    posts = read_posts(_write(tmp_path / "p.jsonl", "\n".join(map(json.dumps, rows))))
+    assert [len(text) for text in posts.texts] == [3_000_000, len(ROWS[1]["text"])]
 
 
 def test_a_missing_file_is_refused(tmp_path):

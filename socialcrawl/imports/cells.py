@@ -1,7 +1,7 @@
 """CSV as people have it: with commas, semicolons or tabs, and with column names in any case."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,6 +13,34 @@ from socialcrawl.imports.trouble import Trouble
 
 BETWEEN = (",", ";", "\t")  # what stands between cells; the first that fits
 NOT_UTF8 = "it is not UTF-8: save the file as UTF-8"
+
+
+def posts_in(path: Path, file: IO[bytes], first: bytes, trouble: Trouble) -> "Rows":
+    """Return the rows of a CSV file of posts; see `Rows`.
+
+    Raises:
+        PostsFileError: it is no such file.
+    """
+    if b"\0" in first[:4096] or not first or first.startswith(b"["):
+        kind = "is empty" if not first else "is one JSON list" if first.startswith(b"[") else "is of no known kind"
+        raise PostsFileError(f"{path} {kind}: give Parquet, CSV or JSON lines.")
+    rows = Rows(path, file, first, trouble)
+    check_columns(path, rows.columns)
+    return rows
+
+
+def check_columns(path: Path, columns: Sequence[str]) -> None:
+    """Refuse a table of posts that lacks a column.
+
+    Raises:
+        PostsFileError: it does.
+    """
+    lacking = [name for name in NEEDED if name not in columns]
+    if lacking:
+        raise PostsFileError(
+            f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}; it has "
+            f"{', '.join(columns)[:200] or 'none'}. Rename the columns of the file."
+        )
 
 
 class Rows:

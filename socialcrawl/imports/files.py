@@ -12,8 +12,8 @@ import orjson
 
 from socialcrawl.bounds import MAX_BATCH, MAX_CELL, MAX_LINE, MAX_VALUES, is_crowded
 from socialcrawl.errors import PostsFileError
-from socialcrawl.imports.cells import Rows
-from socialcrawl.imports.columns import KNOWN, NEEDED, page_of
+from socialcrawl.imports.cells import check_columns, posts_in
+from socialcrawl.imports.columns import KNOWN, page_of
 from socialcrawl.imports.lines import MARK, UNREADABLE, first_bytes, lines, opened, too_long
 from socialcrawl.imports.parquet import PARQUET, sheet
 from socialcrawl.imports.trouble import Trouble
@@ -124,11 +124,7 @@ def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: Trouble) -> Iterato
 
 
 def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: Trouble) -> Iterator[Found]:
-    if b"\0" in first[:4096] or not first or first.startswith(b"["):
-        kind = "is empty" if not first else "is one JSON list" if first.startswith(b"[") else "is of no known kind"
-        raise PostsFileError(f"{path} {kind}: give twarc's JSON lines, or Parquet, CSV or JSON lines with columns.")
-    cells = Rows(path, file, first, trouble)
-    _complete(path, cells.columns)
+    cells = posts_in(path, file, first, trouble)
     rows: list[tuple[str, Any]] = []
     held = 0
     for row in cells:
@@ -142,7 +138,7 @@ def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: Troubl
 
 def _parquet(path: Path, count: Hits, trouble: Trouble) -> Iterator[Found]:
     with sheet(path, trouble, KNOWN) as found:
-        _complete(path, found.names)
+        check_columns(path, found.names)
         rows, held = list[tuple[str, Any]](), 0
         for numbers, columns in found.rows(CHUNK):
             if held + found.size > MAX_BATCH or len(rows) + len(numbers) > CHUNK:
@@ -152,15 +148,6 @@ def _parquet(path: Path, count: Hits, trouble: Trouble) -> Iterator[Found]:
             rows += [(f"{path}, row {n}", _without_nul(row)) for n, row in zip(numbers, cells, strict=True)]
             held += found.size
         yield from _rows(rows, count, trouble)
-
-
-def _complete(path: Path, columns: list[str]) -> None:
-    lacking = [name for name in NEEDED if name not in columns]
-    if lacking:
-        raise PostsFileError(
-            f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}; it has "
-            f"{', '.join(columns)[:200] or 'none'}. Rename the columns of the file."
-        )
 
 
 def _without_nul(given: Any) -> Any:

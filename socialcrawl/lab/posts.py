@@ -1,6 +1,7 @@
-"""A file of posts, read into columns: Parquet, CSV or JSON lines.
+"""A file of posts, read into columns: Parquet, CSV or JSON lines, told by what is in it, as imports do.
 
-Columns `author, created_at, text` are needed; `id, mentions, reply_to, lang` are used where they exist.
+CSV is read by the same reader as in imports: commas, semicolons or tabs, names of columns in any case. The columns
+`author, created_at, text` are needed; `id, mentions, reply_to, lang` are used where they exist.
 
 - `created_at`: Unix seconds (whole or not), ISO 8601 text (UTC where it names no zone), or a Parquet timestamp.
 - `mentions`: a list of names; in CSV a JSON list or names separated by spaces, commas or semicolons. Without the
@@ -13,21 +14,23 @@ Names are compared without case everywhere; `fold` is that comparison.
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.bounds import MAX_LINE
 from socialcrawl.errors import PostsFileError
-from socialcrawl.imports.lines import UNREADABLE, check_packed
-from socialcrawl.imports.parquet import table
+from socialcrawl.imports.cells import check_columns, posts_in
+from socialcrawl.imports.columns import NEEDED
+from socialcrawl.imports.lines import UNREADABLE, check_packed, first_bytes, lines, opened, too_long
+from socialcrawl.imports.parquet import PARQUET, table
+from socialcrawl.imports.trouble import Trouble
 
-NEEDED = ("author", "created_at", "text")
-TEXTUAL = ("author", "text", "id", "reply_to", "lang")
+READ = (*NEEDED, "id", "reply_to", "lang", "mentions")  # of the columns of a CSV file
 # Post ids are milliseconds in 41 bits from 2010 on, so later times have none; milliseconds by mistake fall out too.
 LATEST = 3_471_292_800  # 2080-01-01
 
@@ -76,7 +79,7 @@ def fold(name: str) -> str:
 
 
 def read_posts(path: Path | str) -> Posts:
-    """The posts of a file, by its ending: .parquet .pq, .csv, .jsonl .ndjson .json (lines); the text ones also .gz.
+    """The posts of a file: Parquet, CSV or JSON lines; the text ones also compressed with gzip.
 
     Raises:
         PostsFileError: the file is missing or unreadable, lacks columns or rows, or has a bad cell (named by row).
@@ -84,12 +87,7 @@ def read_posts(path: Path | str) -> Posts:
     path = Path(path)
     table = _table(path)
     found = table.column_names
-    lacking = [name for name in NEEDED if name not in found]
-    if lacking:
-        raise PostsFileError(
-            f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}; "
-            f"it has {', '.join(found) or 'none'}. Rename the columns of the file."
-        )
+    check_columns(path, found)
     if not table.num_rows:
         raise PostsFileError(f"{path} has no rows; give a file with at least one post.")
     texts = [text or "" for text in _strings(table, "text")]
@@ -113,45 +111,56 @@ def _table(path: Path) -> Any:
 
     if not path.is_file():
         raise PostsFileError(f"There is no file {path}. Give the path of a Parquet, CSV or JSON lines file.")
-    endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
-    reader = _READERS.get(endings[-1] if endings else "")
-    if reader is None:
-        raise PostsFileError(f"{path} is of no known kind. Name it .parquet, .csv, .jsonl or .ndjson (.gz may follow).")
     try:
-        check_packed(path)
-        return reader(path)
-    except (pa.ArrowException, *UNREADABLE, UnicodeDecodeError) as error:
+        with path.open("rb") as raw:
+            begin = raw.read(len(PARQUET))
+        if begin == PARQUET:
+            return table(path)
+        with opened(path, begin) as file:
+            first = first_bytes(file)
+            return _read_lines(path, begin) if first.startswith(b"{") else _read_csv(path, file, first)
+    except (pa.ArrowException, *UNREADABLE) as error:
         raise PostsFileError(
             f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format."
         ) from error
 
 
-def _read_csv(path: Path) -> Any:
+def _read_csv(path: Path, file: IO[bytes], first: bytes) -> Any:
     import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import csv  # noqa: PLC0415
 
-    types = dict.fromkeys((*TEXTUAL, "created_at", "mentions"), pa.string())
-    return csv.read_csv(
-        path,
-        parse_options=csv.ParseOptions(newlines_in_values=True),
-        convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=False),
-    )
+    trouble = Trouble()
+    rows = posts_in(path, file, first, trouble)
+    cells: dict[str, list[str]] = {name: [] for name in rows.columns if name in READ}
+    for _, row in rows:
+        for name, column in cells.items():
+            column.append(row[name])
+    if trouble.count:
+        raise PostsFileError(f"{trouble.first[0]}. Correct the line, or leave it out.")
+    return pa.table({name: pa.array(column, pa.large_string()) for name, column in cells.items()})
 
 
-def _read_lines(path: Path) -> Any:
+def _read_lines(path: Path, begin: bytes) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
     from pyarrow import json as arrow_json  # noqa: PLC0415
 
-    return arrow_json.read_json(path, parse_options=arrow_json.ParseOptions(newlines_in_values=False))
+    check_packed(path)
+    try:
+        with opened(path, begin) as file:
+            return arrow_json.read_json(file, arrow_json.ReadOptions(block_size=MAX_LINE))
+    except pa.ArrowException:
+        with opened(path, begin) as file:
+            for number, raw in lines(path, file, MAX_LINE):
+                if why := too_long(MAX_LINE) if raw is None else _damage(raw):
+                    raise PostsFileError(f"{path}, line {number}: {why}. Correct the line, or leave it out.") from None
+        raise
 
 
-_READERS: dict[str, Callable[[Path], Any]] = {
-    ".parquet": table,
-    ".pq": table,
-    ".csv": _read_csv,
-    ".jsonl": _read_lines,
-    ".ndjson": _read_lines,
-    ".json": _read_lines,
-}
+def _damage(line: bytes) -> str | None:
+    """What is wrong with a line of JSON, if anything is."""
+    try:
+        return None if not line.strip() or isinstance(json.loads(line), dict) else "it is not a JSON object"
+    except (ValueError, RecursionError) as error:
+        return f"it is damaged JSON: {error}"
 
 
 def _strings(table: Any, name: str) -> list[str]:
