@@ -1,6 +1,5 @@
 """X's own meters against the mock and against both official shapes; junk is a sentence and never a number."""
 
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +7,7 @@ import pytest
 from crawling import TOKEN, TOPIC, posts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_x_wire import BOTH, send, wire
+from test_x_wire import BOTH, NOW, send, wire
 
 from socialcrawl.errors import SourceError
 from socialcrawl.mock import faults
@@ -70,14 +69,14 @@ def test_the_probe_is_the_smallest_search_with_all_fields(words):
 
 @pytest.mark.parametrize("as_text", [False, True])
 def test_usage_is_what_was_billed_by_day(as_text):
-    with running(posts()) as mock:
+    with running(posts(), time=lambda: NOW) as mock:
         searched = len(send(mock.url, search(TWEET)).rows.posts)
         request = meters.usage_request(KEY, 3, POLICY)
         if as_text:
             request = replace(request, params={**request.params, "post.fields": "id"})  # what this mock tells it by
         reply, body = ask(mock.url, request)
     found = meters.usage(body)
-    today = datetime.fromtimestamp(time.time(), UTC).date()
+    today = datetime.fromtimestamp(NOW, UTC).date()
     assert (reply.kind, reply.cost, request.most) == ("ok", 0, 0)
     assert isinstance(body["data"]["project_usage"], str) == as_text
     assert (sum(found.by_day.values()), found.used, found.cap) == (searched, searched, 3_000_000)
