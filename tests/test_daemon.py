@@ -2,23 +2,25 @@
 
 import os
 import sqlite3
-from contextlib import closing, contextmanager
+import threading
+from contextlib import ExitStack, closing, contextmanager
 from time import monotonic
 from types import SimpleNamespace
 
 import pytest
 from crawling import TOKEN, TOKEN_ENV, posts_file, rows
-from postgres import a_server_database, ask
+from postgres import a_server_database, ask, stopped
 from weeks import BEGIN, TOPICS, WINDOW, K, Virtual, Week, a_mock, campaign_text, in_windows
 
 from socialcrawl.build import build
 from socialcrawl.daemon import folder as folders
 from socialcrawl.daemon.books import Books
 from socialcrawl.daemon.folder import Folder
-from socialcrawl.daemon.standing import BROKEN, DONE, ELSEWHERE, PAUSED, RESTING, STALLED, STOPPED, WAITING
+from socialcrawl.daemon.hands import Hands
+from socialcrawl.daemon.standing import BROKEN, DONE, ELSEWHERE, LEFT, PAUSED, RESTING, STALLED, STOPPED, WAITING
 from socialcrawl.mock.server import running
 from socialcrawl.model import iso
-from socialcrawl.store import daemons
+from socialcrawl.store import daemons, database
 from socialcrawl.store.database import opened
 
 HOUR = 3600.0
@@ -439,6 +441,55 @@ def test_a_server_that_is_away_is_said_and_waited_for(world):
     assert RESTING in states[states.index(BROKEN) :]
     assert picks == list(range(len(picks)))
     assert late > 0
+
+
+def test_a_server_that_hangs_is_said_and_waited_for_while_the_others_go_on(world, monkeypatch):
+    """PostgreSQL is stopped for a quarter of an hour: it answers nothing, and closes nothing."""
+    monkeypatch.setattr(database, "SILENCE", 0.3)
+    monkeypatch.setattr(database, "CONNECTING", 2)
+    monkeypatch.setattr(database, "HASTY", 2)
+    world.write("file")
+    with a_server_database() as place, ExitStack() as undo:
+        world.write("hung", "", TOPICS[1], database=str(place.url))
+        world.at(0.6, lambda: undo.enter_context(stopped()))
+        world.at(0.85, undo.close)
+        world.live(2, look=300.0)
+        with opened(place) as connection, connection.begin():
+            picks = connection.exec_driver_sql("select n from pick order by n").scalars().all()
+            late = connection.exec_driver_sql("select count(*) from request where sent_at > '2027-01-15T09'").scalar()
+    assert "no answer" in world.why("hung", BROKEN)[0]
+    assert BROKEN not in world.states("file")
+    assert world.states("hung")[-1] != BROKEN
+    assert picks == list(range(len(picks)))
+    assert late > 0
+
+
+def test_a_campaign_that_is_done_paused_or_stopped_stays_so_over_a_restart(world):
+    world.write("brief")
+    file = world.folder / "brief.toml"
+    file.write_text(file.read_text("utf-8").replace("[crawl]\n", "[crawl]\nsteps = 5\n"), "utf-8")
+    world.write("poor", "[budget]\nmax_requests = 20\n")
+    world.write("long", "", TOPICS[1])
+    world.live(1)
+    left = "select c.name, state, why, moved_at from lease join campaign c on c.id = lease.campaign order by c.name"
+    brief, long, poor = world.sql(left)
+    assert (brief[1], poor[1], long[1:3]) == (DONE, STOPPED, (STOPPED, LEFT))
+    assert None not in (brief[3], poor[3])
+    world.live(1.001)
+    assert (world.states("brief"), world.states("poor")) == ([], [])
+    assert [row for row in world.sql(left) if row[0] != "long"] == [brief, poor]
+
+
+def test_a_database_that_hangs_is_waited_for_in_a_thread_of_its_own():
+    hands, freed, done = Hands(), threading.Event(), []
+    hung = hands.do("hung", freed.wait)
+    last = hands.do("hung", lambda: done.append("hung"))
+    hands.do("other", lambda: done.append("other")).result(30)
+    assert (done, hands.busy("hung"), hung.done()) == (["other"], True, False)
+    freed.set()
+    last.result(30)
+    hands.rest()
+    assert done == ["other", "hung"]
 
 
 def test_a_window_that_is_shorter_than_the_table_says_is_shared_as_it_is(tmp_path):

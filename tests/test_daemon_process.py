@@ -9,10 +9,15 @@ import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
+import psycopg
 import pytest
 from commands import COMMAND, ENVIRONMENT, socialcrawl
 from crawling import TOKEN, TOKEN_ENV, TOPIC, posts_file, rows, sequence
+from postgres import a_server_database
+from postgres import stopped as server_stopped
 
 from socialcrawl.mock.faults import hang
 from socialcrawl.mock.server import running
@@ -110,6 +115,7 @@ def test_a_daemon_is_looked_at_paused_resumed_and_stopped_from_another_terminal(
         (told,) = json.loads(shown.stdout)
         assert (told["campaign"], told["alive"], told["pid"]) == ("one", True, one.child.pid)
         assert told["state"] in ("waiting", "running")
+        assert told["watched"]
         assert "one" in socialcrawl("status", folder).stdout
         paused = socialcrawl("pause", folder / "one.toml")
         assert "one: is paused" in paused.stdout
@@ -118,6 +124,7 @@ def test_a_daemon_is_looked_at_paused_resumed_and_stopped_from_another_terminal(
         time.sleep(2.5)
         assert steps(folder) == before
         assert json.loads(socialcrawl("status", folder, "--json").stdout)[0]["state"] == "paused"
+        assert f"process {one.child.pid}" in socialcrawl("status", folder).stdout
         assert socialcrawl("run", folder / "one.toml", "--steps", "1", "--json", **{TOKEN_ENV: TOKEN}).returncode == 0
         assert "goes on" in socialcrawl("resume", folder).stdout
         one.until(lambda: steps(folder) > before + 20)
@@ -157,6 +164,44 @@ def test_sigterm_waits_for_what_is_in_flight_and_leaves_within_ten_seconds(folde
     picks = [n for (n,) in rows(folder / "one.db", "select n from pick order by n")]
     assert picks == list(range(len(picks)))
     assert rows(folder / "one.db", lost) == [(1,)]
+
+
+def test_a_restart_tells_nobody_again_and_status_shows_what_is_done_as_done(folder, tmp_path):
+    notes, script = tmp_path / "notes", tmp_path / "tell.py"
+    script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
+    notify = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
+
+    def told():
+        lines = notes.read_text("utf-8").splitlines() if notes.exists() else []
+        return sorted((one["campaign"], one["event"]) for one in map(json.loads, lines))
+
+    def shown():
+        return {one["campaign"]: one["state"] for one in json.loads(socialcrawl("status", folder, "--json").stdout)}
+
+    with a_mock() as mock:
+        campaign_file(folder, mock.url, "brief", f"[crawl]\nsteps = 5\n{notify}")
+        campaign_file(folder, mock.url, "poor", f"[budget]\nmax_requests = 30\n{notify}")
+        campaign_file(folder, mock.url, "long", notify)
+        with daemon(folder) as first:
+            first.until(lambda: len(told()) == 2 and steps(folder, "long") > 20)
+            assert first.end()[0] == 0
+        assert shown() == {"brief": "done", "long": "stopped", "poor": "stopped"}
+        with daemon(folder) as second:
+            before = steps(folder, "long")
+            second.until(lambda: steps(folder, "long") > before + 20)
+            second.until(lambda: shown()["brief"] == "done")
+            assert "process" in socialcrawl("status", folder / "brief.toml").stdout
+            assert second.end()[0] == 0
+        assert shown() == {"brief": "done", "long": "stopped", "poor": "stopped"}
+    assert told() == [("brief", "ended"), ("poor", "paused")]
+
+
+def test_status_shows_a_second_file_of_a_campaign_as_broken(folder):
+    text = campaign_file(folder, "http://127.0.0.1:9").read_text("utf-8")
+    (folder / "two.toml").write_text(text, "utf-8")
+    rows = json.loads(socialcrawl("status", folder, "--json").stdout)
+    assert [(one["campaign"], one["state"]) for one in rows] == [("one", "idle"), ("two", "broken")]
+    assert "rename one" in rows[1]["why"]
 
 
 TELL = """
@@ -251,6 +296,48 @@ def test_a_full_disk_is_said_and_waited_for(folder):
     assert rows(folder / "one.db", "pragma integrity_check") == [("ok",)]
     picks = [n for (n,) in rows(folder / "one.db", "select n from pick order by n")]
     assert picks == list(range(len(picks)))
+
+
+@SLOW
+def test_a_server_that_hangs_holds_up_nobody_but_itself(folder):
+    """PostgreSQL is stopped (SIGSTOP): the heartbeat, files and other databases are looked after as ever."""
+
+    def shown():
+        return {one["campaign"]: one["state"] for one in json.loads(socialcrawl("status", folder, "--json").stdout)}
+
+    def picks(place):
+        with psycopg.connect(place.url) as raw:
+            return [n for (n,) in raw.execute("select n from pick order by n")]
+
+    options = {"OTHER_VARIABLE": "BBBB-the-token-of-another"}  # its windows are its own, as its database is
+    with a_server_database() as place, a_mock() as mock, daemon(folder, "--health", "127.0.0.1:0", **options) as one:
+        campaign_file(folder, mock.url, "file")
+        hung = campaign_file(folder, mock.url, "hung")
+        text = hung.read_text("utf-8").replace("hung.db", place.url).replace(TOKEN_ENV, "OTHER_VARIABLE")
+        hung.write_text(text, "utf-8")
+        one.until(lambda: steps(folder, "file") > 20)
+        one.until(lambda: len(picks(place)) > 20)
+        before = picks(place)
+        with server_stopped():
+            one.until(lambda: one.said("broken"), 60)
+            assert "hung" in [line["campaign"] for line in one.said("broken")]
+            campaign_file(folder, mock.url, "late")
+            one.until(lambda: steps(folder, "late") > 20)
+            assert [name for name, state in shown().items() if state == "broken"] == ["hung"]
+            url = one.said("the health page is served")[0]["url"]
+            with pytest.raises(HTTPError) as ill:
+                urlopen(url, timeout=10)
+            with ill.value as page:
+                told = json.load(page)
+            assert [line["campaign"] for line in told["campaigns"] if line["state"] == "broken"] == ["hung"]
+            assert not [why for why in told["why"] if "heart" in why]
+        one.until(lambda: len(picks(place)) > len(before), 90)
+        one.until(lambda: shown()["hung"] != "broken", 30)
+        assert one.end()[0] == 0
+        after = picks(place)
+        assert mock.report()["over"] == 0
+    assert after[: len(before)] == before
+    assert after == list(range(len(after)))
 
 
 @SLOW

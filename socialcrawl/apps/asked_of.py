@@ -3,9 +3,10 @@
 import json
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -19,13 +20,14 @@ from socialcrawl.model import iso
 from socialcrawl.settings import read
 from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
-from socialcrawl.store.daemons import Held
+from socialcrawl.store.daemons import Held, Living
 from socialcrawl.store.database import HURRY, opened
 from socialcrawl.store.health import missing
 from socialcrawl.terminal import write_error, write_json
 from socialcrawl.words import span
 
 DONE, NOT_DONE = 0, 1
+TOGETHER = 16  # databases that are looked at at the same time
 PATIENCE = 15.0  # seconds to wait for daemons that were asked to stop
 
 
@@ -48,6 +50,7 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
     if not files:
         return Addressed({chosen(database, changed=True): list(names)})
     found, broken = dict[Where, list[str]](), list[tuple[Path, str]]()
+    owners = dict[tuple[Where, str], Path]()
     for file in campaign_files(files):
         try:
             settings = read(file)
@@ -55,6 +58,10 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
             if file in files:
                 raise
             broken.append((file, str(error)))
+            continue
+        first = owners.setdefault((settings.database, settings.name), file)
+        if first != file:
+            broken.append((file, f"{first} is the campaign {settings.name!r} of that database too: rename one."))
             continue
         found.setdefault(settings.database, []).append(settings.name)
     if not found:
@@ -65,12 +72,13 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
 def told(given: Addressed, console: Console, *, as_json: bool) -> int:
     """Show how the campaigns stand; the exit code."""
     now = SystemClock().now()
-    rows: list[tuple[Where, Held]] = [
-        (where, one) for where, names in given.places.items() for one in _held(where, names)
-    ]
+    with ThreadPoolExecutor(min(TOGETHER, len(given.places))) as pool:  # one that hangs holds up no other
+        seen = list(pool.map(lambda place: _seen(place[0], place[1], now), given.places.items()))
+    rows: list[tuple[Where, Held]] = [(one.where, held) for one in seen for held in one.campaigns]
     rows += [(file, Held(file.stem, None, state="broken", why=why)) for file, why in given.broken]
+    watching = {one.id: one for place in seen for one in place.daemons}
     if as_json:
-        write_json(json.dumps([_plain(where, one, now) for where, one in rows]))
+        write_json(json.dumps([_plain(where, one, now) | {"watched": one.daemon in watching} for where, one in rows]))
         return DONE
     table = Table(box=None, pad_edge=False)
     for name in ("campaign", "state", "until (UTC)", "why"):
@@ -78,7 +86,7 @@ def told(given: Addressed, console: Console, *, as_json: bool) -> int:
     for _, one in rows:
         table.add_row(*(Text(text) for text in _row(one, now)))
     console.print(table)
-    for line in _daemons([one for _, one in rows], now):
+    for line in _daemons([one for _, one in rows], list(watching.values()), now):
         console.print(Text(line), soft_wrap=True)
     return DONE
 
@@ -137,16 +145,25 @@ def _alive(where: Where) -> list[str]:
         return [one.id for one in daemons.living(connection, _now())]
 
 
-def _held(where: Where, names: Sequence[str]) -> list[Held]:
-    """The campaigns of a database by name; those that have not begun too."""
+class _Seen(NamedTuple):
+    """What a database says: its campaigns, and the daemons that watch it."""
+
+    where: Where
+    campaigns: list[Held]
+    daemons: list[Living]
+
+
+def _seen(where: Where, names: Sequence[str], now: float) -> _Seen:
+    """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
     try:
         if missing(where):
-            return [Held(name, None) for name in names]
+            return _Seen(where, [Held(name, None) for name in names], [])
         with opened(where, create=False, busy=HURRY) as connection:
             found = {one.campaign: one for one in daemons.held(connection)}
+            living = daemons.living(connection, now)
     except SocialcrawlError as error:
-        return [Held(name, None, state="broken", why=str(error)) for name in names or ["?"]]
-    return [found.get(name, Held(name, None)) for name in names or found]
+        return _Seen(where, [Held(name, None, state="broken", why=str(error)) for name in names or ["?"]], [])
+    return _Seen(where, [found.get(name, Held(name, None)) for name in names or found], living)
 
 
 def _state(one: Held, now: float) -> tuple[str, str]:
@@ -168,15 +185,17 @@ def _row(one: Held, now: float) -> tuple[str, ...]:
     return one.campaign, state, until, why
 
 
-def _daemons(rows: Sequence[Held], now: float) -> list[str]:
-    """A line for each daemon that has one of the campaigns."""
-    alive = {one.daemon: one for one in rows if one.alive(now)}
-    lines = [
-        f"process {one.pid} on {one.host} runs {sum(other.daemon == name for other in rows if other.alive(now))} of "
-        f"them; heard of {span(max(0.0, now - (one.beat or now)))} ago"
-        for name, one in sorted(alive.items(), key=lambda pair: str(pair[0]))
-    ]
-    return lines or ["no daemon runs them now"]
+def _daemons(rows: Sequence[Held], living: Sequence[Living], now: float) -> list[str]:
+    """Return a line for each daemon that watches the databases; it has those campaigns open that are not at rest."""
+    lines = []
+    for one in sorted(living, key=lambda one: one.id):
+        watches = [held for held in rows if held.daemon == one.id]
+        has = f"watches {len(watches)} of them and has {sum(held.alive(now) for held in watches)} open"
+        heard = span(max(0.0, now - one.beat))
+        lines.append(
+            f"process {one.pid} on {one.host} {has if watches else 'stands by'}; its last heartbeat was {heard} ago"
+        )
+    return lines or ["no daemon watches them now"]
 
 
 def _plain(where: Where, one: Held, now: float) -> dict[str, Any]:

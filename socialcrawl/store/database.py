@@ -20,14 +20,15 @@ from socialcrawl.store.upgrade_copy import announce_upgrade
 
 BUSY = 120  # seconds to wait for another process that writes
 HURRY = 2.0  # seconds that somebody waits who has more to look after
-CONNECTING = 10  # seconds for a connection to a server ...
-SILENCE = 30.0  # ... and without an answer of it, after which it is asked whether it is still there ...
-HASTY = 5  # ... and for both where somebody is in a HURRY
+SILENCE = 5.0  # seconds without an answer of a server, after which it is asked whether it is still there
+CONNECTING = 10  # seconds for that, and for any connection to a server ...
+HASTY = 5  # ... or where somebody is in a HURRY
 LOST = 30  # seconds after which a network that drops everything counts as gone
 Opened: TypeAlias = Connection
 """A connection as `connect` gives it, for those who only hand it on."""
 
 UNLOCKED = "socialcrawl_unlocked"  # execution option of a connection whose next transaction takes no writer's lock
+_upgrading = threading.Lock()  # alembic keeps what it works on in one place for the whole process
 _creating = threading.Lock()  # held while a file is created: to close one lets go of SQLite's locks on it
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
@@ -229,7 +230,7 @@ def on_server(where: Server, options: str, *, hasty: bool = False) -> Engine:
         }
         given |= {name: seconds for name, seconds in timeouts.items() if name not in url.query}
         made = create_engine(url, poolclass=NullPool, connect_args=given)
-        return watch(made, HASTY if hasty else SILENCE)
+        return watch(made, SILENCE)
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs its driver: pip install 'socialcrawl[postgres]'.") from error
 
@@ -272,7 +273,8 @@ def upgrade(connection: Connection) -> None:
         if current is not None:
             announce_upgrade(of(connection), current, str(scripts.get_current_head()))
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        with _upgrading:
+            command.upgrade(config, "head")
 
 
 def alembic_config() -> Any:
