@@ -61,11 +61,11 @@ def test_a_daemon_that_is_well_says_how_each_campaign_stands():
 
 
 @pytest.mark.parametrize("state", sorted(STATES))
-def test_only_a_campaign_that_is_stalled_or_broken_makes_the_daemon_ill(state):
+def test_only_a_campaign_that_is_stalled_or_broken_or_whose_platform_is_down_makes_the_daemon_ill(state):
     ill = replace(FOREST, campaign="sea", state=state, why="The disk is full.")
     with serving_these(vitals(FOREST, ill)) as url:
         answer = httpx.get(f"{url}/healthz")
-    if state in ("stalled", "broken"):
+    if state in ("stalled", "broken", "down"):
         assert (answer.status_code, answer.json()["why"]) == (503, [f"sea is {state}: The disk is full."])
     else:
         assert (answer.status_code, answer.json()["why"]) == (200, [])
@@ -248,5 +248,5 @@ def test_what_is_no_place_is_told(written):
 )
 def test_the_page_can_be_shown_whatever_it_says(standing):
     fine, page = health(vitals(standing), NOW)
-    assert fine == (standing.state not in ("stalled", "broken"))
+    assert fine == (standing.state not in ("stalled", "broken", "down"))
     assert json.loads(json.dumps(page)) == page

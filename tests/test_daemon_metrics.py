@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import example, given, settings
@@ -57,6 +58,7 @@ def test_every_figure_of_a_campaign_is_there_in_its_unit():
     expected = {
         "campaign_state_age_seconds": 30,
         "campaign_idle_seconds": 40,
+        "platform_down_seconds": 0,
         "campaign_resume_time_seconds": NOW + 300,
         "steps_total": 120,
         "relevance": 310.25,
@@ -91,6 +93,11 @@ def test_the_state_is_one_series_a_state():
     assert {s: of(values, "campaign_state", campaign="forest", state=s) for s in STATES} == {
         state: float(state == "waiting") for state in STATES
     }
+
+
+def test_how_long_a_platform_has_been_down_is_told_and_0_while_it_answers():
+    assert of(scraped(FOREST), "platform_down_seconds", campaign="forest") == 0
+    assert of(scraped(replace(FOREST, state="down")), "platform_down_seconds", campaign="forest") == 30
 
 
 def test_the_daemon_itself_is_told():

@@ -34,6 +34,7 @@ CASES = {
     "done": (Stop("done", "all 5 steps are done"), ALWAYS, (DONE, None, True, False)),
     "a budget": (Stop("budget", "max_money"), ALWAYS, (STOPPED, None, True, False)),
     "a cap until the next cycle": (Stop("budget", "cap", NOON + 99.0), ALWAYS, (STOPPED, 99.0, True, False)),
+    "a platform that is down": (Stop("failed", "x", NOON + 60.0), ALWAYS, (WAITING, 60.0, False, True)),
     "a failure": (Stop("failed", "401"), ALWAYS, (STOPPED, AGAIN, True, False)),
     "always, its time over": (Stop("interrupted", ""), ALWAYS, (RESTING, 0.0, False, False)),
     "hourly, its time over": (Stop("interrupted", ""), HOURLY, (RESTING, 3600.0, True, False)),

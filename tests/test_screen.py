@@ -16,7 +16,7 @@ from socialcrawl.build import build
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.mock.server import running
-from socialcrawl.model import Node, Outcome, Pick, Reply, Wait
+from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Wait
 from socialcrawl.run import run
 from socialcrawl.words import instant, seconds, span
 
@@ -165,6 +165,33 @@ def test_the_picture_of_a_wait_says_for_what_and_of_an_interrupt_that_it_ends(mo
     assert " of " not in text.split("steps")[1].splitlines()[0]
     campaign.clock.interrupt()
     assert "stopping" in shown(picture)
+    campaign.close()
+
+
+def test_a_platform_that_is_down_is_said_with_since_when_and_what_happened_and_when_it_answers_again(mock, tmp_path):
+    console = terminal(200)
+    lines, picture = Lines(console), Picture(terminal())
+    campaign = build_on(mock, tmp_path, lines)
+    lines.begin(campaign)
+    picture.campaign = campaign
+    now = campaign.clock.now()
+
+    def comes(n, kind, at):
+        grant = campaign.planner.take(Request((n, 0), campaign.plan.timeline, {}), at)
+        reply = Reply(kind, at, why="the server refused it")
+        campaign.planner.settle(grant, reply, at)
+        lines.landed(grant, reply)
+
+    for n in range(3):
+        comes(n, "broken", now - 50.0 + 10.0 * n)
+    wait = Wait(campaign.clock.now() + 30.0, "because")
+    for view in (lines, picture):
+        view.waits(wait)
+    assert "X has not answered for 50 s: the server refused it; next try in 30 s" in console.export_text(clear=False)
+    assert "X has not answered for" in shown(picture, 120)
+    comes(9, "ok", now)
+    assert "X answers again, after 50 s" in console.export_text()
+    assert "has not answered" not in shown(picture, 120)
     campaign.close()
 
 

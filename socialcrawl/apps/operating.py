@@ -21,9 +21,10 @@ from socialcrawl.daemon.health import app, place, serving
 from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.news import Events
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, ENDED, PAUSED, Notices
+from socialcrawl.daemon.notices import DOWN as TOLD_DOWN
 from socialcrawl.daemon.notices import STALLED as TOLD_STALLED
 from socialcrawl.daemon.service import Daemon, Identity
-from socialcrawl.daemon.standing import BROKEN, DONE, RUNNING, STALLED, STOPPED, WAITING, Standing
+from socialcrawl.daemon.standing import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING, Standing
 from socialcrawl.daemon.standing import PAUSED as STANDS_PAUSED
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
@@ -33,8 +34,9 @@ from socialcrawl.settings import Settings
 OK, LEFT_BEHIND, INTERRUPTED = 0, 1, 130
 LAST = 9.8  # seconds after a signal to stop at which the process ends in any case
 CLOSING = 0.2  # seconds for notices that are under way when the daemon leaves
-EVENTS = {STANDS_PAUSED: PAUSED, STOPPED: PAUSED, DONE: ENDED, STALLED: TOLD_STALLED, BROKEN: TOLD_STALLED}
-LOUD = {STALLED: "warning", BROKEN: "warning", RUNNING: "debug"}
+EVENTS = {STANDS_PAUSED: PAUSED, STOPPED: PAUSED, DONE: ENDED}
+EVENTS |= {STALLED: TOLD_STALLED, BROKEN: TOLD_STALLED, DOWN: TOLD_DOWN}
+LOUD = {STALLED: "warning", BROKEN: "warning", DOWN: "warning", RUNNING: "debug"}
 SHORT = 60.0  # seconds: a shorter wait is no news
 
 
@@ -91,6 +93,8 @@ class _Bell:
         told = {"why": now.why, "until": now.until and iso(now.until)} | _figures(now)
         short = now.state == WAITING and (now.until is None or now.until - self.daemon.house.time.now() < SHORT)
         loud = "debug" if short else LOUD.get(now.state, "info")
+        if before is not None and before.state == DOWN != now.state:
+            told["was"], loud = DOWN, "info" if loud == "debug" else loud
         getattr(log, loud)(now.state, **{key: value for key, value in told.items() if value})
         for runner in list(self.daemon.runners.values()):
             if not self._secrets.issuperset(found := _secrets(runner.settings)):

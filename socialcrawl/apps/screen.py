@@ -97,6 +97,7 @@ class Lines(View):
         super().__init__()
         self.console = console
         self._last = 0.0
+        self._down: float | None = None  # since when the platform has not answered
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Write a line if the last one is old."""
@@ -107,18 +108,25 @@ class Lines(View):
             self._write(progress(self.campaign) + (f"  to the end {span(rest)}" if rest is not None else ""))
 
     def landed(self, grant: Grant, reply: Reply) -> None:
-        """Say when a credential is set aside."""
+        """Say when a credential is set aside, and when the platform answers again."""
         before = self.note
         super().landed(grant, reply)
         if self.note != before:
             self._write(self.note)
+        if self.campaign is None:
+            return
+        outage = self.campaign.planner.outage
+        if self._down is not None and outage is None:
+            length = span(max(0.0, self.campaign.clock.now() - self._down))
+            self._write(f"{self.campaign.plan.platform.title} answers again, after {length}")
+        self._down = outage.since if outage else None
 
     def waits(self, wait: Wait) -> None:
         """Say what is waited for, if it takes more than a moment."""
         super().waits(wait)
         length = wait.until - self.campaign.clock.now() if self.campaign else 0.0
-        if length > 1.0:
-            self._write(f"waiting {span(length)}: {wait.why}")
+        if self.campaign and length > 1.0:
+            self._write(_awaited(self.campaign, wait))
 
     def _write(self, line: str) -> None:
         self.console.print(line, soft_wrap=True)
@@ -160,11 +168,20 @@ class Picture(View):
     def _status(self, campaign: Campaign) -> Text:
         if campaign.clock.interrupted():
             return Text("stopping: waiting for what is in flight", style="yellow")
-        if self.wait is None:
+        if self.wait is None and campaign.planner.outage is None:
             return Text("asking", style="green")
-        return Text(
-            f"waiting {span(max(0.0, self.wait.until - campaign.clock.now()))}: {self.wait.why}", style="yellow"
-        )
+        return Text(_awaited(campaign, self.wait), style="red" if campaign.planner.outage else "yellow")
+
+
+def _awaited(campaign: Campaign, wait: Wait | None) -> str:
+    """Return what a campaign waits for, and for how long; None: for the reply of a platform that is down."""
+    now, outage = campaign.clock.now(), campaign.planner.outage
+    length = "" if wait is None else span(max(0.0, wait.until - now))
+    if outage is not None:
+        since = span(max(0.0, now - outage.since))
+        after = f"next try in {length}" if length else "trying"
+        return f"{campaign.plan.platform.title} has not answered for {since}: {outage.why}; {after}"
+    return f"waiting {length}: {wait.why}" if wait else ""
 
 
 def progress(campaign: Campaign) -> str:

@@ -44,6 +44,8 @@ def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float,
         return resting(schedule, now, None if schedule.continuous else now)
     if reason.kind == "done":
         return Next(DONE, reason.why, None, close=True)
+    if reason.kind == "failed" and reason.until is not None:  # the platform is down
+        return _waiting(Wait(reason.until, reason.why), schedule, now, began)
     if reason.kind == "failed":
         due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
         return Next(STOPPED, f"{reason.why}; it is tried again", due, close=True)

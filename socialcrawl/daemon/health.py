@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialcrawl import __version__
 from socialcrawl.daemon.metrics import CONTENT_TYPE, Vitals, registry, text
-from socialcrawl.daemon.standing import BROKEN, STALLED, Standing
+from socialcrawl.daemon.standing import BROKEN, DOWN, STALLED, Standing
 from socialcrawl.errors import SettingsError
 from socialcrawl.hosts import AllowedHosts, HostGuard
 from socialcrawl.loopback import is_loopback_host
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PORT = 9464
 SILENCE = 60.0  # seconds without a beat of the heart after which the daemon is thought to hang
 ENDING = 5.0  # seconds for the server's thread to end
-ILL = (STALLED, BROKEN)
+ILL = (STALLED, BROKEN, DOWN)
 FRESH = {"Cache-Control": "no-store"}
 
 
@@ -55,7 +55,7 @@ def health(vitals: Vitals, now: float, silence: float = SILENCE) -> tuple[bool, 
     """Whether all is well, and the page /healthz as plain values, without secrets.
 
     It is not when the daemon's heart has been silent for more than `silence` seconds, or a campaign is stalled or
-    broken; `why` then has a sentence for each.
+    broken, or its platform is down; `why` then has a sentence for each.
     """
     why = []
     if now - vitals.beat > silence:

@@ -15,7 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from socialcrawl import __version__
-from socialcrawl.daemon.standing import STATES, Figures, Standing, WindowUse
+from socialcrawl.daemon.standing import DOWN, STATES, Figures, Standing, WindowUse
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.secret import redacted
 
@@ -53,6 +53,7 @@ METRICS = {
         Told("socialcrawl_daemon_heartbeat_age_seconds", "gauge", (), "Since the daemon's heart last beat."),
         Told("socialcrawl_campaign_state", "gauge", (*C, "state"), "1 for the state a campaign is in, 0 for others."),
         Told("socialcrawl_campaign_state_age_seconds", "gauge", C, "Since the campaign came into its state."),
+        Told("socialcrawl_platform_down_seconds", "gauge", C, "Since its platform has not answered; 0 while it does."),
         Told("socialcrawl_campaign_idle_seconds", "gauge", C, "Since the last reply or step of the campaign."),
         Told("socialcrawl_campaign_resume_time_seconds", "gauge", C, "When it goes on by itself, Unix time, if known."),
         Told("socialcrawl_steps_total", "counter", C, "Accounts asked after the seeds, in the whole campaign."),
@@ -153,6 +154,9 @@ def _of_standing(name: str, standing: Standing, now: float) -> Iterator[Sample]:
     for state in STATES:
         yield "socialcrawl_campaign_state", (name, state), float(standing.state == state)
     yield "socialcrawl_campaign_state_age_seconds", (name,), max(0.0, now - standing.since)
+    if standing.figures is not None:
+        down = max(0.0, now - standing.since) if standing.state == DOWN else 0.0
+        yield "socialcrawl_platform_down_seconds", (name,), down
     if standing.moved is not None:
         yield "socialcrawl_campaign_idle_seconds", (name,), max(0.0, now - standing.moved)
     if standing.until is not None:

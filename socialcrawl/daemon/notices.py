@@ -1,4 +1,4 @@
-"""Notices: a command that is run, and an address that is told, when a campaign pauses, ends or stalls."""
+"""Notices: a command that is run, and an address that is told, when a campaign pauses, ends, stalls or cannot go on."""
 
 import json
 import os
@@ -22,8 +22,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.secret import conceal, redacted
 
-PAUSED, ENDED, STALLED = "paused", "ended", "stalled"
-EVENTS = {PAUSED: "is paused", ENDED: "has ended", STALLED: "is stalled"}
+PAUSED, ENDED, STALLED, DOWN = "paused", "ended", "stalled", "down"
+EVENTS = {PAUSED: "is paused", ENDED: "has ended", STALLED: "is stalled", DOWN: "cannot go on"}
 """What there can be notices of, and how a sentence says it."""
 
 COMMAND_PATIENCE = 30.0  # seconds for a command

@@ -17,6 +17,7 @@ from socialcrawl.daemon.following import Next, following, resting
 from socialcrawl.daemon.standing import (
     BROKEN,
     DONE,
+    DOWN,
     ELSEWHERE,
     LEFT,
     RUNNING,
@@ -105,6 +106,10 @@ class Runner:
                 self._figures = figures(campaign, self.eyes, self._lag)
         wait = self.eyes.wait if state == RUNNING else None
         until = (wait.until if wait else None) if state == RUNNING else self.due
+        outage = campaign.planner.outage if campaign is not None and state in (RUNNING, WAITING) else None
+        if campaign is not None and outage is not None:
+            state, why = DOWN, f"{campaign.plan.platform.title} does not answer: {outage.why}"
+            since = outage.since
         return Standing(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
 
     def restore(self, held: Held) -> None:
@@ -268,7 +273,7 @@ class Runner:
         if self._held and isinstance(reason, Stop) and reason.kind == "interrupted":
             return Next(WAITING, "the clock was set", now, same=True)
         after = following(reason, self.schedule, now, self._began or now, self._failures)
-        failed = isinstance(reason, Stop) and reason.kind == "failed"
+        failed = isinstance(reason, Stop) and reason.kind == "failed" and reason.until is None
         self._failures = self._failures + 1 if failed else 0
         return after
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 RUNNING, WAITING, RESTING, PAUSED, DONE = "running", "waiting", "resting", "paused", "done"
-STOPPED, BROKEN, ELSEWHERE, STALLED = "stopped", "broken", "elsewhere", "stalled"
+STOPPED, BROKEN, ELSEWHERE, STALLED, DOWN = "stopped", "broken", "elsewhere", "stalled", "down"
 STATES = {
     RUNNING: "a turn is under way",
     WAITING: "a window, a pause after a failure or its share of a token is waited for",
@@ -16,11 +16,12 @@ STATES = {
     BROKEN: "its file, a token, the database or the disk cannot be used; it is tried again",
     ELSEWHERE: "another process runs it",
     STALLED: "it should have moved, and did not",
+    DOWN: "its platform does not answer, and is asked again at least every minute",
 }
 """What each state of a campaign means."""
 SETTLED = (PAUSED, DONE, STOPPED, BROKEN)
 """States in which a campaign stays until something comes of it, also while no daemon runs."""
-EVENTFUL = (*SETTLED, STALLED)
+EVENTFUL = (*SETTLED, STALLED, DOWN)
 """States of which people are told."""
 LEFT, GONE = "the daemon was stopped", "its campaign file is gone"
 """Why a campaign that ran, waited or rested is stopped: it goes on when a daemon or its file is there again."""

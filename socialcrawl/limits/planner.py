@@ -12,7 +12,7 @@ from socialcrawl.limits.lanes import Lanes
 from socialcrawl.limits.outage import Outage
 from socialcrawl.limits.policy import Policy, host
 from socialcrawl.limits.received import LAG
-from socialcrawl.limits.retry import FEW, LONGEST, Backoff
+from socialcrawl.limits.retry import FEW, LONGEST, PROBE, Backoff
 from socialcrawl.limits.shared import Membership, SharedLanes
 from socialcrawl.limits.strand import Way
 from socialcrawl.limits.window import DAY, longest
@@ -271,7 +271,8 @@ class WindowPlanner:
             self._rest(lane, grant, reply, now + asked)
         hopeless = self.backoff.hopeless(now)
         if hopeless:
-            return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on")
+            until = now + max(PROBE, asked) if reply.kind in FAILED and self.backoff.outage else None
+            return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on", until)
         heard = reply.kind in FAILED and self.backoff.others.heard(grant)
         short = self.backoff.spared(grant) if reply.kind in FAILED else None
         given_up = pause is None or short == 0.0

@@ -11,7 +11,7 @@ from socialcrawl.words import seconds
 Times = Annotated[str, checking(cron)]
 Hours = Annotated[str, checking(hours)]
 Zone = Annotated[str, checking(zone)]
-NOTICES = ("paused", "ended", "stalled")
+NOTICES = ("paused", "ended", "stalled", "down")
 
 
 class ScheduleSection(Section):
@@ -54,7 +54,7 @@ class ScheduleSection(Section):
 
 
 class NotifySection(Section):
-    """Who is told by a daemon when the campaign pauses, ends or stalls."""
+    """Who is told by a daemon when the campaign pauses, ends or stalls, or its platform is down."""
 
     on: list[str] = Field(default=list(NOTICES), description=f"of what: {', '.join(NOTICES)}")
     command: list[str] = Field(default=[], description="a program and its arguments, run at each notice")

@@ -1,0 +1,97 @@
+"""A platform that is down, under a daemon on a virtual clock: what is said, how often it is asked, what is kept."""
+
+from itertools import pairwise
+
+import pytest
+from crawling import posts_file
+from test_daemon import HOUR, World
+from weeks import BEGIN, WINDOW, K, Virtual
+
+from socialcrawl.daemon.health import health
+from socialcrawl.daemon.standing import DONE, DOWN, STOPPED
+from socialcrawl.limits.retry import PROBE
+from socialcrawl.mock.faults import cut, error
+from socialcrawl.mock.server import running
+from socialcrawl.model import iso, unix
+
+WIDE = 5_000  # requests in a window: none is waited for
+FAULTS = {"no answer": cut, "status 502": lambda: error("x", 502)}
+
+
+class Falling(World):
+    """A world whose platform is down between two instants, in seconds from the beginning."""
+
+    def __init__(self, folder, time, mock, down):
+        super().__init__(folder, time, mock)
+        self.down, self.healths = down, []
+
+    def write(self, name, more=""):
+        super().write(name, more)
+        file = self.folder / f"{name}.toml"
+        file.write_text(file.read_text("utf-8").replace(f"k = {K}", f"k = {WIDE}"), "utf-8")
+
+    def look_at(self, seconds):
+        """Look at /healthz at an instant."""
+        self.at(seconds / HOUR, lambda: self.healths.append(health(self.week.daemon.vitals(), self.time.now())))
+
+    def sent(self, since, until):
+        """When requests left, in seconds from the beginning."""
+        query = "select sent_at from request where kind <> 'held' and sent_at between ? and ? order by sent_at"
+        return [unix(at) - BEGIN for (at,) in self.sql(query, iso(BEGIN + since), iso(BEGIN + until))]
+
+
+@pytest.fixture
+def falling(tmp_path, request):
+    begin, end, name = request.param
+    time = Virtual()
+
+    def fault(endpoint, nth):
+        return FAULTS[name]() if begin <= time.now() - BEGIN < end else None
+
+    with running(posts_file(), fault, time.now, limit=WIDE, window=WINDOW, held=1_000_000, platforms=("x",)) as mock:
+        yield Falling(tmp_path, time, mock, (begin, end))
+
+
+@pytest.mark.parametrize("falling", [(10.0, 55.0, name) for name in FAULTS], indirect=True, ids=FAULTS)
+def test_an_outage_of_45_s_is_told_and_over_within_a_minute_and_no_account_is_lost(falling):
+    begin, end = falling.down
+    falling.write("one")
+    falling.look_at(40.0)
+    falling.look_at(180.0)
+    falling.live(0.2, look=2.0)
+    states = falling.states("one")
+    assert states.count(DOWN) == 1
+    assert states[states.index(DOWN) + 1 :][-2:] == [DONE, STOPPED] or states[-1] == DONE
+    assert begin < (falling.since("one", DOWN)[0]) * HOUR < begin + 20.0
+    (why,) = set(falling.why("one", DOWN))
+    assert why.startswith("X does not answer: ")
+    during, after = falling.healths
+    assert (during[0], after[0]) == (False, True)
+    assert during[1]["why"] == [f"one is down: {why}"]
+    assert min(falling.sent(end, HOUR)) <= end + PROBE
+    lost = falling.sql("select count(*) from outcome where missing = 'temporary'")[0][0]
+    assert lost <= 1, "the first account may be what fails; after it, it is the platform"
+
+
+@pytest.mark.parametrize("falling", [(10.0, 3 * HOUR, "status 502")], indirect=True)
+def test_an_outage_of_hours_is_waited_for_and_asked_about_every_minute(falling):
+    begin, end = falling.down
+    falling.write("one")
+    falling.live(3.2, look=2.0)
+    states = falling.states("one")
+    assert STOPPED not in states[: states.index(DONE)]
+    tries = falling.sent(begin, end)
+    assert max(later - sooner for sooner, later in pairwise(tries)) <= PROBE + 5.0
+    assert len(tries) < 1.7 * (end - begin) / PROBE, "and hardly more often"
+    assert min(falling.sent(end, 4 * HOUR)) <= end + PROBE + 5.0
+
+
+@pytest.mark.parametrize("falling", [(0.0, 600.0, name) for name in FAULTS], indirect=True, ids=FAULTS)
+def test_a_daemon_that_begins_while_the_platform_is_down_waits_for_it(falling):
+    end = falling.down[1]
+    falling.write("one")
+    falling.live(0.5, look=2.0)
+    states = falling.states("one")
+    assert DOWN in states
+    assert STOPPED not in states[: states.index(DONE)]
+    assert min(falling.sent(end, HOUR)) <= end + PROBE + 5.0
