@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from socialcrawl.apps.screen import View
-from socialcrawl.build import build
+from socialcrawl.build import House, build
 from socialcrawl.lab.generate import generate, topics, write
 from socialcrawl.lab.posts import Posts, read_posts
 from socialcrawl.model import Stop
@@ -58,9 +58,9 @@ def campaign_of(url: str | None, database: Path, **sections) -> Settings:
     return checked(given, "test")
 
 
-def crawl(settings: Settings, view: View | None = None):
+def crawl(settings: Settings, view: View | None = None, house: House | None = None):
     """The reason why a campaign ended, and its planner."""
-    campaign = build(settings, view or View())
+    campaign = build(settings, view or View(), house)
     try:
         reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()
