@@ -180,6 +180,57 @@ def test_nothing_is_stored_where_something_fails(kind, tmp_path):
         assert graph_of(connection) == GRAPH | {"1": {"2": 1.0}, "2": {}}
 
 
+UNKNOWN = r"look like names of columns, and are not known\. Call them source,target \(and weight\)"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("from_user,to_user,n\nann,bob,3\n", f"a, line 1: from_user, to_user, n {UNKNOWN}"),
+        (
+            "from_user,to_user,n\n12,7,3\n",
+            r"a: the columns from_user, to_user, n are not known\. Call them source,target",
+        ),
+        ("FromUser;ToUser\nann;bob\n", UNKNOWN),
+        ("retweeter\tretweeted\nann\tbob\n", UNKNOWN),
+        ("wer,wen,gewicht\nann,bob,3\n", UNKNOWN),
+        (
+            "user\nann\nbob\n",
+            "line 1: user look like names .* If they are accounts, write a line with such names above",
+        ),
+    ],
+)
+def test_a_first_line_of_unknown_names_is_refused_and_makes_nobody(tmp_path, text, says):
+    with a_database("sqlite") as connection:
+        with pytest.raises(PostsFileError, match=says):
+            brought(connection, written(tmp_path / "a", text), skip_bad=True)
+        assert not any(everything(connection).values())
+
+
+def test_accounts_that_are_called_as_columns_are_read_below_a_known_line(tmp_path):
+    with a_database("sqlite") as connection:
+        brought(connection, written(tmp_path / "a", "source,target\nfriend,user\nann,_\n"))
+        assert graph_of(connection) == {"friend": {"user": 1.0}, "user": {}, "ann": {"_": 1.0}, "_": {}}
+    with a_database("sqlite") as connection:
+        brought(connection, written(tmp_path / "a", "user_1,_\nann,user\n"))
+        assert set(graph_of(connection)) == {"user_1", "_", "ann", "user"}
+
+
+@pytest.mark.parametrize("head", ["source_id,target_id,weight", "FROM_ID,TO_ID,Count", "from,to,weights"])
+def test_other_well_known_names_of_columns_are_read_with_their_weight(tmp_path, head):
+    with a_database("sqlite") as connection:
+        _, trouble = brought(connection, written(tmp_path / "a", f"{head}\nann,bob,3\n"))
+        assert graph_of(connection) == {"ann": {"bob": 3.0}, "bob": {}}
+        assert trouble.notes == []
+
+
+def test_columns_that_may_be_weights_and_are_not_read_are_named(tmp_path):
+    with a_database("sqlite") as connection:
+        _, trouble = brought(connection, written(tmp_path / "a", "source,target,n\nann,bob,3\n"))
+        assert graph_of(connection) == {"ann": {"bob": 1.0}, "bob": {}}
+        assert trouble.notes == [f"{tmp_path / 'a'}: not read: n. If a column holds weights, call it weight."]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

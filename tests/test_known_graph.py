@@ -392,6 +392,44 @@ def test_bad_seeds_are_refused_with_the_line(tmp_path, text, said):
         read_seeds(path, small())
 
 
+def called(*names):
+    return graph([[] for _ in names], [1] * len(names), names=list(names))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("cleo\n# one a line\n@Ann\nann\n", [2, 0]),
+        ("ANN\nbob 2\n", [0, 3]),
+        ("cleo\n7\n", [2, 4]),
+        ("@7\n", [4]),
+        ("1\n2\n", [1, 2]),  # as ever: a file of numbers has rows
+        ("@x\n", [5]),
+    ],
+)
+def test_seeds_may_be_named_where_nodes_have_names(tmp_path, text, rows):
+    (tmp_path / "seeds.txt").write_text(text, "utf-8")
+    known = called("ann", "Bob", "cleo", "bob 2", "7", "@x", "bOB")
+    write(known, tmp_path / "g")
+    assert read_seeds(tmp_path / "seeds.txt", known) == rows
+    assert read_seeds(tmp_path / "seeds.txt", read(tmp_path / "g")) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ann\ndan\n", r"line 2: no node is called 'dan'; write names of nodes, or row numbers in all lines"),
+        ("ann\n1\n", r"line 2: no node is called '1'"),
+        ("BOB\n", r"line 1: 2 nodes are called 'BOB'"),
+        ("twin\n", r"line 1: 2 nodes are called 'twin'"),
+    ],
+)
+def test_names_of_nobody_or_of_several_are_refused_with_the_line(tmp_path, text, said):
+    (tmp_path / "seeds.txt").write_text(text, "utf-8")
+    with pytest.raises(SettingsError, match=said):
+        read_seeds(tmp_path / "seeds.txt", called("ann", "Bob", "bOB", "twin", "twin"))
+
+
 def test_a_file_of_seeds_that_is_missing_or_no_text_is_refused(tmp_path):
     with pytest.raises(SettingsError, match=r"There is no file .*; give a text file"):
         read_seeds(tmp_path / "gone.txt", small())

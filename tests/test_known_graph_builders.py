@@ -384,12 +384,19 @@ def test_values_may_stand_in_a_file(tmp_path):
         ("e.txt", "a b 1\nb c -2\n", r"edge 2 \(b -> c\): the weight is -2.0"),
         ("e.txt", "a b nan\n", r"edge 1 \(a -> b\): the weight is nan"),
         ("e.txt", "# none\n", r"has no edges"),
-        ("e.csv", "from,to\na,b\n", r"needs the columns source, target; it has from, to"),
+        ("e.csv", "left,right\na,b\n", r"needs the columns source, target; it has left, right"),
+        (
+            "e.csv",
+            "source,target\na,b\n" + "x" * 3_000_000 + ",b\n",
+            r"e\.csv, line 3: it is longer than 1 MB\. Correct",
+        ),
+        ("e.txt", "from_user to_user\na b\n", r"line 1: from_user, to_user look like names of columns"),
+        ("e.txt", "from_user to_user n\na b 2\n", r"Call them source,target \(and weight\)"),
         ("e.csv", "source,target\n", r"has no edges"),
         ("e.csv", "source,target\na,b\n,c\n", r"row 2: source is empty"),
         ("e.csv", "source,target,weight\na,b,heavy\n", r"weight is no number"),
         ("e.csv", "source,target,weight\na,b,inf\n", r"edge 1 \(a -> b\): the weight is inf"),
-        ("e.csv", "source,target\na,b,c\n", r"cannot be read"),
+        ("e.csv", "source,target\na,b,c\n", r"e\.csv, line 2: it has more or fewer cells than the header"),
         ("e.parquet", "no parquet", r"cannot be read"),
         ("e.txt.gz", "not packed", r"cannot be read"),
     ],
@@ -401,9 +408,69 @@ def test_bad_edges_are_refused_with_the_place(tmp_path, name, text, said):
     assert str(tmp_path / name) in str(failure.value)
 
 
+HEADS = ["source target", "target\tsource", "src,dst", "from,to", "Follower,Followee", "from_id to_id"]
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("weight", [None, "weight", "Count"])
+def test_a_first_line_that_names_the_columns_is_no_edge(tmp_path, head, weight):
+    turned = head.startswith("target")
+    edges = [(b, a) if turned else (a, b) for a, b in (("ann", "bob"), ("bob", "cleo"))]
+    told = [f"{head}{',' + weight if weight else ''}", *(f"{a},{b}{',2' if weight else ''}" for a, b in edges)]
+    (tmp_path / "e.txt").write_text("\n".join(told))
+    alpha = 2.0 if weight else 1.0
+    (tmp_path / "e.csv").write_text("\n".join(line.replace(" ", ",").replace("\t", ",") for line in told))
+    for name in ("e.txt", "e.csv"):
+        found = from_edges(tmp_path / name)
+        links = {(found.names[u], found.names[v]): w for u, row in enumerate(rows(found)) for v, w in row.items()}
+        assert links == {("ann", "bob"): alpha, ("bob", "cleo"): alpha}
+
+
+VALUES = {
+    "v.csv": 'name,value\nann,2\n"cleo, the 1st",3\n',
+    "w.csv": 'Value,User\n2,ann\n3,"cleo, the 1st"\n',
+    "v.txt": "# made by hand\nnode score\nann 2\nbob 0\n",
+    "bare.csv": "ann,2\nbob,0\n",
+    "v.parquet": None,
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_may_have_a_first_line_that_names_the_columns(tmp_path, name):
+    (tmp_path / "e.csv").write_text('source,target\nann,bob\nbob,"cleo, the 1st"\n')
+    if VALUES[name] is None:
+        parquet.write_table(pa.table({"name": ["ann", "cleo, the 1st"], "value": [2.0, 3.0]}), tmp_path / name)
+    else:
+        (tmp_path / name).write_text(VALUES[name])
+    said = []
+    graph = from_edges(tmp_path / "e.csv", tmp_path / name, say=said.append)
+    assert graph.names == ["ann", "bob", "cleo, the 1st"]
+    assert graph.beta.tolist() == [2, 0, 0 if "bob,0" in str(VALUES[name]) or name == "v.txt" else 3]
+    assert not said
+
+
+def test_names_of_values_that_are_in_no_edge_are_counted_and_shown(tmp_path):
+    (tmp_path / "e.txt").write_text("ann bob\n")
+    (tmp_path / "v.csv").write_text("name,value\nbob,1\n" + "".join(f"x{i},1\n" for i in range(7)))
+    said = []
+    graph = from_edges(tmp_path / "e.txt", tmp_path / "v.csv", say=said.append)
+    assert len(graph.names) == 9
+    (line,) = said
+    assert line.startswith(
+        f"7 of the 8 names in {tmp_path / 'v.csv'} are in no edge of {tmp_path / 'e.txt'}: x0, x1, x2,"
+    )
+    assert line.endswith("x4 and 2 more. They are nodes without links.")
+    (tmp_path / "v.csv").write_text("name,value\n@bob,1\n")
+    with pytest.raises(
+        SettingsError, match=r"1 of the 1 names .* are in no edge .*: @bob\. Call the nodes as the edges do"
+    ):
+        from_edges(tmp_path / "e.txt", tmp_path / "v.csv")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("user,n\na,2\n", r"line 1: 'n' is no number; .* if the line names the columns, call them name and value"),
         ("a 1\na 2\n", r"line 2: 'a' has a value already"),
         ("a\n", r"line 1 has 1 words; give a name and a value"),
         ("a b\n", r"line 1: 'b' is no number"),

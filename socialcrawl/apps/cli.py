@@ -229,7 +229,7 @@ def simulate(
     estimator: Annotated[list[str], typer.Option(help="See docs/laboratory.md; may be repeated.")],
     budget: Annotated[int, typer.Option(min=1, help="Steps after the seeds.")],
     seeds: Annotated[
-        list[Path] | None, typer.Option(help="A file of row numbers, one a line; may be repeated.")
+        list[Path] | None, typer.Option(help="A file of row numbers or names, one a line; may be repeated.")
     ] = None,
     seed_sets: Annotated[int | None, typer.Option(min=1, help="Draw so many sets of seeds instead.")] = None,
     seed_size: Annotated[int, typer.Option(min=1, help="Seeds in each set that is drawn.")] = 50,

@@ -12,7 +12,7 @@ from socialcrawl.apps.liverank import liverank_app
 from socialcrawl.apps.opic import opic_app
 from socialcrawl.apps.sampling import sampling_app
 from socialcrawl.errors import SettingsError
-from socialcrawl.terminal import write_line
+from socialcrawl.terminal import write_error, write_line
 
 lab_app = typer.Typer(
     help="The laboratory: known graphs to replay crawls on, from files or generated.",
@@ -68,13 +68,15 @@ def pages(
 def edges(
     file: Annotated[Path, typer.Argument(help="Edges: text (u v, or u v weight), CSV or Parquet (source, target).")],
     *,
-    values: Annotated[Path | None, typer.Option(help="Text, a name and a value a line; without it all are 1.")] = None,
+    values: Annotated[
+        Path | None, typer.Option(help="Names and values: text, CSV or Parquet; without it all are 1.")
+    ] = None,
     out: Out,
 ) -> None:
     """Make a graph of a list of edges, with weights and values where there are any."""
     from socialcrawl.lab.graphs import from_edges  # noqa: PLC0415
 
-    _keep(lambda: from_edges(file, values), out)
+    _keep(lambda: from_edges(file, values, say=write_error), out)
 
 
 @graph_app.command()

@@ -1,7 +1,7 @@
 """Files of an old dataset, as a graph by names: links, accounts, or posts whose authors mention each other. Pure.
 
-- Links: columns `source` and `target` (or src and dst, from and to, follower and followee), or the first two of a table
-  whose columns have no or other names; `weight` where there is such a column.
+- Links: columns `source` and `target` (or src and dst, from and to, follower and followee; see `heads`), or the first
+  two of a table whose columns have no names, or are two with other names; `weight` where there is such a column.
 - Accounts: one column, or columns `id` and `username`.
 - Posts: whatever `imports.files` reads; a mention is a link.
 """
@@ -16,10 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.columns import NEEDED
 from socialcrawl.imports.exported import check_names, check_text, table_of
 from socialcrawl.imports.files import read
 from socialcrawl.imports.grids import Cell, Grid, grid
+from socialcrawl.imports.heads import ENDS, KNOWN, WEIGHTS, is_head, unknown
 from socialcrawl.imports.naming import Naming
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import Who
@@ -27,18 +29,9 @@ from socialcrawl.relevance import Hits
 from socialcrawl.store.imports.found import MADE, Found
 from socialcrawl.store.imports.graph import Named
 
-ENDS = (
-    ("source_account", "target_account"),  # as our own exports have them, beside numbers of nodes
-    ("source", "target"),
-    ("src", "dst"),
-    ("from", "to"),
-    ("follower", "followee"),
-    ("follower", "followed"),
-)
 IDS = ("platform_id", "account_id", "user_id", "author_id", "id")
 NAMES = ("username", "screen_name", "handle", "account", "url", "page")
-WEIGHTS = ("weight", "alpha")
-WORDS = {*NEEDED, *IDS, *NAMES, *WEIGHTS, *(end for pair in ENDS for end in pair)}
+WORDS = {*NEEDED, *IDS, *NAMES, *WEIGHTS[:2], *(end for pair in ENDS for end in pair)}
 Watch = Callable[[str, int], None]
 
 
@@ -130,11 +123,40 @@ def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Wat
                 continue
             check_names(path, table.names)
             take = _reader(table)
-            for lines, columns in table.chunks:
+            found.trouble.notes += _unread(table)
+            for lines, columns in _told(table):
                 take(found, table, lines, columns)
                 watch("reading", rows := rows + len(lines))
     posts.answered(found)
     return found.graph()
+
+
+def _told(table: Grid) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+    """The rows of a table.
+
+    Raises:
+        PostsFileError: its first row is none, but names its columns by words that are not known.
+    """
+    first = table.names is None
+    for lines, columns in table.chunks:
+        if first:
+            rows = [list(row) for row in zip(*(column[:2] for column in columns), strict=True)]
+            if is_head(rows[0], rows[-1]):
+                raise PostsFileError(unknown(table.where(lines[0]), rows[0]))
+            first = False
+        yield lines, columns
+
+
+def _unread(table: Grid) -> Iterator[str]:
+    """What is to be said of columns that are not read though they may be weights."""
+    names = table.names or []
+    ends = next((pair for pair in ENDS if {*pair} <= {*names}), None)
+    if (
+        ends not in (None, ENDS[0])
+        and _first(names, WEIGHTS) is None
+        and (rest := [n for n in names if n not in WORDS])
+    ):
+        yield f"{table.path}: not read: {', '.join(rest)[:200]}. If a column holds weights, call it weight."
 
 
 @contextmanager
@@ -172,7 +194,11 @@ def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
 
 
 def _reader(table: Grid) -> "_Links | _Accounts":
-    """What reads the rows of a table, by the names of its columns."""
+    """What reads the rows of a table, by the names of its columns.
+
+    Raises:
+        PostsFileError: there are more than two, and none has a name that is known.
+    """
     names = table.names or []
     weight = _first(names, WEIGHTS)
     for source, target in ENDS:
@@ -180,6 +206,8 @@ def _reader(table: Grid) -> "_Links | _Accounts":
             ours = (source, target) == ENDS[0]
             return _Links(names.index(source), names.index(target), weight, ours=ours)
     ids, named = _first(names, IDS), _first(names, NAMES)
+    if ids is None and named is None and len(names) > 2:
+        raise PostsFileError(f"{table.path}: the columns {', '.join(names)[:200]} are not known. Call them {KNOWN}.")
     return (
         _Links(0, 1, weight)
         if ids is None and named is None
@@ -303,5 +331,5 @@ class _Posts:
         return Who(who.id or told.id, told.username or who.username)
 
 
-def _never(text: str, lang: str | None, created_at: str | None) -> int:
+def _never(text: str, lang: str | None, created_at: str | None, urls: str | None = None) -> int:
     return 0

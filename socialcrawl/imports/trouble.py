@@ -8,10 +8,11 @@ LONGEST = 300  # characters of a reason: it may quote what stands in a file
 
 @dataclass
 class Trouble:
-    """The bad lines so far."""
+    """The bad lines so far; `notes` is what else is to be said of the files."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, place: str, why: str) -> None:
         """Note a bad line: where it is and what is wrong with it."""

@@ -1,4 +1,4 @@
-"""Known graphs on disk: a folder of `.npy` that is memory-mapped, or a `.npz`; and the file of rows to start from.
+"""Known graphs on disk: a folder of `.npy` that is memory-mapped, or a `.npz`; and the file of nodes to start from.
 
 A folder holds `indptr.npy, indices.npy, alpha.npy, beta.npy`, and `names.txt` (UTF-8, one name a line) where the nodes
 have names. A folder that `write` wrote has a marker too, `graph.json`: such a folder is opened as it is, and a large
@@ -27,6 +27,7 @@ ARRAYS = ("indptr", "indices", "alpha", "beta")
 MARKER, NAMES, VERSION = "graph.json", "names.txt", 1
 LOOKED = 20_000_000  # links that are looked through in a tenth of a second; a larger graph is trusted
 MAX_MARKER = 10_000  # bytes of the marker; it holds four values
+NUMBER = r"[+-]?[0-9]{1,18}"
 _OURS = {*(f"{name}.npy" for name in ARRAYS), MARKER, NAMES}
 
 
@@ -78,31 +79,58 @@ def write(graph: KnownGraph, folder: Path | str) -> None:
 def read_seeds(path: Path | str, graph: KnownGraph) -> list[int]:
     """The rows that a text file names, one a line, in the order given; a row named again counts once.
 
-    Blank lines and lines that begin with # are skipped.
+    Blank lines and lines that begin with # are skipped. Where the nodes have names, a file may give those instead: it
+    does if any line is no whole number. A name may have @ before it, also so that a file of numbers is read as names.
+    The case of letters counts only where names differ in nothing else.
 
     Raises:
-        SettingsError: there is no such file, a line is no whole number or no row of the graph, or none is left.
+        SettingsError: there is no such file, a line names no node of the graph or several, or none is left.
     """
     path = Path(path)
     if not path.is_file():
-        raise SettingsError(f"There is no file {path}; give a text file of row numbers, one a line.")
+        raise SettingsError(f"There is no file {path}; give a text file of row numbers or names, one a line.")
+    lines = ((number, line.strip()) for number, line in enumerate(_text(path, "utf-8-sig").split("\n"), 1))
+    words = [(f"{path}, line {number}", word) for number, word in lines if word and not word.startswith("#")]
+    if not words:
+        raise SettingsError(f"{path} names no row; write at least one, a number or a name a line.")
+    if graph.names is None or all(re.fullmatch(NUMBER, word) for _, word in words):
+        return list(dict.fromkeys(_row(place, word, graph.size) for place, word in words))
+    return _rows_named(words, graph.names)
+
+
+def _row(place: str, word: str, size: int) -> int:
+    if not re.fullmatch(NUMBER, word):
+        raise SettingsError(
+            f"{place}: {word[:60]!r} is no row number; write one whole number a line. The nodes of this graph have no "
+            f"names ({NAMES})."
+        )
+    if not 0 <= int(word) < size:
+        raise SettingsError(f"{place}: row {int(word)} is outside the graph; its rows are 0 to {size - 1}.")
+    return int(word)
+
+
+def _rows_named(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[int]:
+    """The rows of the nodes that some words name."""
+    wanted = {form for _, word in words for form in _forms(word)}
+    found: dict[str, list[int]] = {}
+    for row, name in enumerate(names):  # there may be millions
+        for form in {name, name.lower()} & wanted:
+            found.setdefault(form, []).append(row)
     seeds: dict[int, None] = {}
-    for number, line in enumerate(_text(path, "utf-8-sig").split("\n"), 1):
-        word = line.strip()
-        if not word or word.startswith("#"):
-            continue
-        if not re.fullmatch(r"[+-]?[0-9]{1,18}", word):
-            raise SettingsError(
-                f"{path}, line {number}: {word[:60]!r} is no row number; write one whole number a line."
-            )
-        if not 0 <= int(word) < graph.size:
-            raise SettingsError(
-                f"{path}, line {number}: row {int(word)} is outside the graph; its rows are 0 to {graph.size - 1}."
-            )
-        seeds[int(word)] = None
-    if not seeds:
-        raise SettingsError(f"{path} names no row; write at least one, a number a line.")
+    for place, word in words:
+        rows = next((found[form] for form in _forms(word) if form in found), [])
+        exact = [row for row in rows if names[row] in (word, word.removeprefix("@"))] or rows
+        if len(exact) != 1:
+            wrong = f"{len(exact):,} nodes are called {word[:60]!r}" if exact else f"no node is called {word[:60]!r}"
+            raise SettingsError(f"{place}: {wrong}; write names of nodes, or row numbers in all lines.")
+        seeds[exact[0]] = None
     return list(seeds)
+
+
+def _forms(word: str) -> list[str]:
+    """What a node may be called whom a line names, best first."""
+    bare = word.removeprefix("@")
+    return [word, bare, word.lower(), bare.lower()]
 
 
 class _Lines(Sequence[str]):

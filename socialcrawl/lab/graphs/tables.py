@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.imports.lines import UNREADABLE, check_packed
+from socialcrawl.imports.cells import Rows
+from socialcrawl.imports.lines import GZIP, UNREADABLE, check_packed, opened
 from socialcrawl.imports.parquet import table
+from socialcrawl.imports.trouble import Trouble
 
 
 def parquet_table(path: Path) -> Any:
@@ -69,4 +71,23 @@ def _opened(path: Path, reader: Any) -> Any:
     except PostsFileError as error:
         raise SettingsError(str(error)) from error
     except (pa.ArrowException, *UNREADABLE) as error:
+        if reader is not table and (bad := _bad_row(path)):
+            raise SettingsError(f"{bad}. Correct the row, or leave it out.") from error
         raise SettingsError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format.") from error
+
+
+def _bad_row(path: Path) -> str | None:
+    """The first row of a CSV file that cannot be read, and why, by the reader of imports; None where it finds none."""
+    trouble = Trouble()
+    try:
+        with path.open("rb") as raw:
+            begin = raw.read(len(GZIP))
+        with opened(path, begin) as file:
+            for _ in Rows(path, file, b",", trouble):
+                if trouble.count:
+                    break
+    except PostsFileError as error:
+        return str(error).removesuffix(".")
+    except UNREADABLE:
+        return None
+    return trouble.first[0] if trouble.count else None
