@@ -9,29 +9,21 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import NamedTuple, Protocol
 
+from socialcrawl.entities import NONE, Entities, count_addresses
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import unix
+from socialcrawl.scripts import is_unspaced, letter
 
-# Scripts written without spaces between words, and pictures: next to them every place is the edge of a word.
-_UNSPACED = (
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
-    (0x1780, 0x17FF),  # Khmer
-    (0x2600, 0x27BF),  # symbols
-    (0x3005, 0x3007),
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x3400, 0x9FFF),  # CJK ideographs
-    (0xF900, 0xFAFF),
-    (0x1F000, 0x1FAFF),  # emoji
-    (0x20000, 0x3FFFF),
-)
-# Signs that belong to the letter before them, which `\w` leaves out: accents, points, vowels of India.
-_MARKS = "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
-_RANGES = "".join(f"{chr(low)}-{chr(high)}" for low, high in _UNSPACED)
-_LETTER = rf"(?:[^\W{_RANGES}]|[{_MARKS}])"  # what may not stand beside a whole word
-Hits = Callable[[str, str | None, str | None], int]
-"""The occurrences of a topic that count in a post: (text, lang, created_at) -> a number, 0 for none."""
+
+class Hits(Protocol):
+    """The occurrences of a topic that count in a post; 0 for none. See `Topic.hits`."""
+
+    def __call__(self, text: str, lang: str | None, created_at: str | None, urls: str | None = None, /) -> int:
+        """Count them."""
+
 
 KINDS = ("mention", "reply", "repost", "quote")
 WAYS = ("replies", "reposts", "quotes")
@@ -153,11 +145,16 @@ class Topic:
     space. Occurrences do not overlap, and where two keywords start at the same place the longer one counts.
     Regular expressions (`patterns`) see the folded text (NFKC, lower case) and ignore case.
 
+    Keywords that are hashtags, cashtags, @names or addresses of the web match what the platform takes for such: not
+    `#climate` in `#climatestrike`, and a link by where it leads. An address matches those below it, too, and counts
+    once a post.
+
     Attributes:
         keywords, patterns: see above.
         languages: BCP 47 tags of the languages whose posts count; none: all of them.
         begin, end: posts count that were written at `begin` or later and before `end`, Unix seconds.
         judge: what counts the occurrences in a text in place of the keywords, such as a classifier (1 or 0).
+        entities: what the platform finds in texts beside words.
 
     Raises:
         SettingsError: no keyword at all, an empty one, one that is only `*`, or an expression that is not valid
@@ -170,20 +167,34 @@ class Topic:
     begin: float | None = None
     end: float | None = None
     judge: Callable[[str], int] | None = None
+    entities: Entities = NONE
     _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    _addresses: Sequence[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_compiled", _compile(self.keywords, self.patterns))
+        _check_lists(self.keywords, self.patterns)
+        addresses = {word: _address(word, self.entities) for word in self.keywords}
+        words = [word for word, address in addresses.items() if address is None]
+        object.__setattr__(self, "_compiled", _compile(words, self.patterns, self.entities))
+        object.__setattr__(self, "_addresses", tuple(filter(None, addresses.values())))
 
-    def count(self, text: str) -> int:
-        """The number of occurrences of the topic in `text`: one compiled pass; an empty match is none."""
+    def count(self, text: str, urls: str | None = None) -> int:
+        """The number of occurrences of the topic in `text`: one compiled pass; an empty match is none.
+
+        Args:
+            text: the post.
+            urls: see `hits`.
+        """
         if self.judge is not None:
             return self.judge(text)
+        linked = count_addresses(self._addresses, text, urls) if self._addresses else 0
         if not self.patterns and len(text) <= SHORT:  # faster, but makes a list of all that it finds
-            return len(self._compiled.findall(fold(text)))
-        return sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
+            return linked + len(self._compiled.findall(fold(text)))
+        return linked + sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
 
-    def hits(self, text: str, lang: str | None = None, created_at: str | None = None) -> int:
+    def hits(
+        self, text: str, lang: str | None = None, created_at: str | None = None, urls: str | None = None, /
+    ) -> int:
         """The occurrences that count in a post: none where it is in another language, or was not written in time.
 
         A post of which language or time is not told is given the benefit of the doubt.
@@ -192,12 +203,13 @@ class Topic:
             text: the post.
             lang: its language as the platform has it, a BCP 47 tag.
             created_at: when it was written, ISO 8601.
+            urls: where its links lead, as the platform says, as a JSON list.
         """
         if self.languages and not self._speaks(lang):
             return 0
         if (self.begin is not None or self.end is not None) and not self._within(created_at):
             return 0
-        return self.count(text)
+        return self.count(text, urls)
 
     def _speaks(self, lang: str | None) -> bool:
         """Whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
@@ -226,7 +238,7 @@ class Topic:
         spoken = f" ({spoken})" if len(self.languages) > 1 else f" {spoken}" if spoken else ""
         room = longest - len(spoken) - 2 if spoken else longest
         queries: list[list[str]] = []
-        for term in dict.fromkeys(_term(word, room) for word in self.keywords):
+        for term in dict.fromkeys(_term(word, room, self.entities) for word in self.keywords):
             if not term:
                 continue
             if queries and len(" OR ".join([*queries[-1], term])) <= room:
@@ -246,33 +258,79 @@ def tag(language: str) -> str:
     return "-".join([_FORMER.get(code.lower(), code.lower()), *rest])
 
 
-def _compile(keywords: Sequence[str], patterns: Sequence[str]) -> re.Pattern[str]:
+def _check_lists(keywords: Sequence[str], patterns: Sequence[str]) -> None:
     if isinstance(keywords, str) or isinstance(patterns, str):
         raise SettingsError('keywords is a list: write keywords = ["word", "a phrase"], with brackets.')
     if not keywords and not patterns:
         raise SettingsError('The topic has no keywords: name at least one, as keywords = ["word", "a phrase"].')
-    longest_first = sorted(dict.fromkeys(keywords), key=lambda word: len(fold(word.removesuffix("*"))), reverse=True)
+
+
+def _address(keyword: str, entities: Entities) -> str | None:
+    """The address that a keyword names, its final `*` included; None where it is a word."""
+    found = entities.address(keyword.strip().removesuffix("*"))
+    return f"{found}*" if found and keyword.endswith("*") else found
+
+
+def _compile(keywords: Sequence[str], patterns: Sequence[str], entities: Entities) -> re.Pattern[str]:
+    longest_first = sorted(keywords, key=lambda word: len(fold(word.removesuffix("*"))), reverse=True)
     for pattern in patterns:
         _check(pattern)
-    words = [_expression(word) for word in longest_first]
-    return re.compile("|".join([*words, *(f"(?:{pattern})" for pattern in patterns)]), re.IGNORECASE)
+    words = _alternatives([_Word.of(word, entities) for word in longest_first])
+    told = [*words, *(f"(?:{pattern})" for pattern in patterns)] or ["(?!)"]
+    return re.compile("|".join(told), re.IGNORECASE if patterns else 0)  # words and texts are folded: no case is left
 
 
-def _expression(keyword: str) -> str:
-    prefix = keyword.endswith("*")
-    words = fold(keyword.removesuffix("*")).split()
-    if not words:
-        raise SettingsError(f"The keyword {keyword!r} is empty: remove it, or write a word.")
-    first, *more = (re.escape(word) for word in words)
-    # "No letter before" is asked after the first word was found: an expression that begins with letters is searched
-    # for several times faster than one that begins with a question.
-    before = "" if _is_unspaced(words[0][0]) else rf"(?<!{_LETTER}{first})"
-    after = "" if prefix or _is_unspaced(words[-1][-1]) else rf"(?!{_LETTER})"
-    return r"\s+".join([first + before, *more]) + after
+class _Word(NamedTuple):
+    """A keyword as an expression: of its parts the first letter, what may not stand before it, the rest, and behind."""
+
+    first: str
+    before: str
+    rest: str
+    after: str
+
+    @classmethod
+    def of(cls, keyword: str, entities: Entities) -> "_Word":
+        """Read a keyword.
+
+        Raises:
+            SettingsError: it is empty.
+        """
+        stem = fold(keyword.removesuffix("*"))
+        words = stem.split()
+        if not words:
+            raise SettingsError(f"The keyword {keyword!r} is empty: remove it, or write a word.")
+        mark = entities.mark(stem.strip())
+        if mark is not None:
+            before, after = mark.edges
+        else:
+            before = "" if is_unspaced(words[0][0]) else letter()
+            after = "" if is_unspaced(words[-1][-1]) else letter()
+        rest = r"\s+".join(map(re.escape, [words[0][1:], *words[1:]]))
+        return cls(words[0][0], before, rest, "" if keyword.endswith("*") else after)
 
 
-def _is_unspaced(letter: str) -> bool:
-    return any(low <= ord(letter) <= high for low, high in _UNSPACED)
+def _alternatives(words: Sequence[_Word]) -> Iterator[str]:
+    """The expressions of keywords, the longest first, of which the first that fits counts.
+
+    Sets of letters are long, and named as rarely as can be: they take most of the time to compile. "No letter before"
+    is asked after the first letter was found, as a search for letters is several times faster than one that begins
+    with a question. Keywords that begin with different letters are in nobody's way: they are sorted by that.
+    """
+    for before in dict.fromkeys(word.before for word in words):
+        alike = [word for word in words if word.before == before]
+        heads = "".join(dict.fromkeys(re.escape(word.first) for word in alike))
+        asked = rf"(?<!{before}[{heads}])" if before else ""
+        runs = "|".join(_run(list(run), after) for after, run in groupby(alike, key=lambda word: word.after))
+        yield f"[{heads}]{asked}(?:{runs})"
+
+
+def _run(words: Sequence[_Word], after: str) -> str:
+    """The expression of some keywords behind their first letters, in their order where these are the same."""
+    rests: dict[str, list[str]] = {}
+    for word in words:
+        rests.setdefault(word.first, []).append(word.rest)
+    told = "|".join(rf"(?<={re.escape(first)})(?:{'|'.join(each)})" for first, each in rests.items())
+    return f"(?:{told})(?!{after})" if after else told
 
 
 def _check(pattern: str) -> None:
@@ -287,8 +345,16 @@ def _check(pattern: str) -> None:
         raise SettingsError(f"The regular expression {pattern!r} names or refers to groups: write it without.")
 
 
-def _term(keyword: str, longest: int) -> str:
-    """A keyword as a search writes it: quoted where it is not one plain word; "" if it cannot be searched."""
+def _term(keyword: str, longest: int, entities: Entities) -> str:
+    """A keyword as a search writes it: quoted where it is not one plain word; "" if it cannot be searched.
+
+    What is quoted finds words: hashtags and their like are not, and addresses have an operator.
+    """
+    stem = keyword.strip().removesuffix("*")
+    address = entities.address(stem)
+    term = f'url:"{address}"' if address else stem if entities.mark(fold(stem)) else ""
+    if term:
+        return term if len(term) <= longest else ""
     words = keyword.rstrip("*").replace('"', " ").split()
     while words:
         plain = " ".join(words)

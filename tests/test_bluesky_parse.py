@@ -138,7 +138,7 @@ def test_a_repost_is_a_post_of_who_reposts_that_names_whose_post_it_is():
     assert row.likes is None
     assert page.mentions[0].who == Who(did("bob"), "bob.test")
     assert named(page) == [(did("bob"), "repost"), (did("cat"), "mention")]
-    assert (page.hits, seen) == ([2], [(f"RT @bob.test: {text}", "en", later)])
+    assert (page.hits, seen) == ([2], [(f"RT @bob.test: {text}", "en", later, None)])
     (bare,) = feed({"post": original, "reason": repost("ann", key=None)}).posts
     assert bare.id == f"repost:{did('ann')}:{uri('bob')}"
 
@@ -313,7 +313,7 @@ def bent(draw):
 @settings(deadline=None, max_examples=many(120))
 def test_odd_json_is_a_page_that_a_store_can_hold_or_a_typed_error(payload):
     try:
-        page = parse.feed_page(payload, did("ann"), lambda text, lang, at: len(text), keep=True)
+        page = parse.feed_page(payload, did("ann"), lambda text, lang, at, urls=None: len(text), keep=True)
         parse.reaches(payload, did("ann"), 1e9)
     except HOSTILE:
         return

@@ -140,7 +140,7 @@ def timelines(draw):
 
 
 def counted(word):
-    return lambda text, lang, created_at: text.split().count(word) if lang != "fr" else 0
+    return lambda text, lang, created_at, urls=None: text.split().count(word) if lang != "fr" else 0
 
 
 def stored(connection, word, made, last):

@@ -309,7 +309,7 @@ def told_of(store, capsys, place, pick):
     return explain(store.connection, user), capsys.readouterr().out
 
 
-NEVER = Change(lambda text, lang, created_at: 0, ["telescope"])
+NEVER = Change(lambda text, lang, created_at, urls=None: 0, ["telescope"])
 
 
 def test_decisions_are_explained_with_the_settings_of_their_time(file, capsys):
@@ -330,7 +330,7 @@ def test_decisions_are_explained_with_the_settings_of_their_time(file, capsys):
 
 @pytest.mark.parametrize("estimator", ["nh-ne-sum", "lnh-sum", "hybrid-sum", "opic-e"])
 def test_decisions_under_an_older_topic_say_that_another_one_came(file, estimator, capsys):
-    change = Change(lambda text, lang, created_at: int(text[-1]) % 4, ["telescope"])
+    change = Change(lambda text, lang, created_at, urls=None: int(text[-1]) % 4, ["telescope"])
     with crawled(file, settings_of(estimator=estimator, steps=5)):
         pass
     given = settings_of(estimator=estimator, steps=9).model_copy(update={"topic": TopicSection(keywords=["moon"])})

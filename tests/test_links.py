@@ -25,11 +25,11 @@ TALKS = {"mentions": 1, "replies": 3, "reposts": 0}
 FOLLOWING = "/2/users/:id/following"
 
 
-def suns(text, lang, created_at):
+def suns(text, lang, created_at, urls=None):
     return text.count("sun")
 
 
-def moons(text, lang, created_at):
+def moons(text, lang, created_at, urls=None):
     return text.count("moon")
 
 

@@ -26,7 +26,7 @@ MADE = {
 }
 
 
-def length(text, lang=None, created_at=None):
+def length(text, lang=None, created_at=None, urls=None):
     return len(text)
 
 

@@ -23,7 +23,7 @@ HEADERS = {
 }
 
 
-def length(text, lang=None, created_at=None):
+def length(text, lang=None, created_at=None, urls=None):
     return len(text)
 
 

@@ -84,7 +84,7 @@ def filled(place):
     """A database with rows in every table: a crawl, an open batch, a reuse, kept answers, something forgotten."""
     store = beside(stored(place), "first", Tariff(500, 1000))
     run(parts_of(store, Wire(Clock())))
-    second = beside(store, "second", Tariff(500, 1000), Reuse(1e6, lambda text, lang, created_at: len(text)))
+    second = beside(store, "second", Tariff(500, 1000), Reuse(1e6, lambda text, lang, created_at, urls=None: len(text)))
     run(parts_of(second, Wire(Clock())))
     received = Received("https://example.org/2/users", [("Date", "now")], b"{}")
     limits = [Limit(1, 2, AT + 9, daily=True)]

@@ -95,3 +95,34 @@ def test_search_reaches_seven_days_back_and_reads_whole_texts():
 def test_search_does_not_find_the_posts_of_the_missing():
     assert len(Search(build_world(synthetic(), missing=1.0), START + 10**5).matches("rust")) == 0
     assert len(Search(build_world(synthetic()), START + 10**5).matches("rust")) == 57
+
+
+TAGGED = build_world(
+    posts_of(
+        [(f"a{place}", START + place, text, ()) for place, text in enumerate([
+            "#climate now", "the climate", "#climatestrike", "climate and #climate", "@climate said", "$TSLA up",
+            "TSLA up, US$TSLA", "see https://www.example.org/a/b?x=1", "see https://example.org/ab", "#sun-set",
+        ])]
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("#climate", [0, 3]),
+        ('"#climate"', [1, 3]),  # in quotes it is a word, and that of a hashtag is none
+        ("climate", [0, 1, 3, 4]),
+        ('"@climate"', [1, 3]),
+        ("$tsla", [5]),
+        ('"$tsla"', [6]),
+        ("up has:cashtags", [5]),
+        ('url:"example.org/a"', [7]),
+        ("url:example.org", [7, 8]),
+        ('-url:"example.org/a" see', [8]),
+        ('url:"example.org/a" OR #climate', [0, 3, 7]),
+    ],
+)
+def test_hashtags_cashtags_and_links_are_found_as_such_and_in_quotes_as_words(query, found):
+    parsed = parse(query)
+    assert [post for post in range(len(TAGGED.texts)) if parsed.test(read(TAGGED, post))] == found

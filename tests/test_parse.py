@@ -27,7 +27,7 @@ def named(username, key=None):
     return {"start": 0, "end": 3, "username": username} | ({"id": key} if key else {})
 
 
-def long(text, lang=None, created_at=None):
+def long(text, lang=None, created_at=None, urls=None):
     return len(text)
 
 
@@ -203,7 +203,7 @@ def test_a_protected_account_is_known_and_missing():
 
 
 @BOTH
-def test_hits_are_counted_by_text_language_and_time(words):
+def test_hits_are_counted_by_text_language_time_and_links(words):
     seen = []
 
     def hits(*told):
@@ -214,8 +214,8 @@ def test_hits_are_counted_by_text_language_and_time(words):
     posts[1].pop("lang", None)
     page = page_of(words, *posts, hits=hits)
     assert page.hits == [1, 2]
-    assert seen == [(row.text, row.lang, row.created_at) for row in page.posts]
-    assert seen[0] == ("one", "de", "2026-11-20T00:00:00.000Z")
+    assert seen == [(row.text, row.lang, row.created_at, row.urls) for row in page.posts]
+    assert seen[0] == ("one", "de", "2026-11-20T00:00:00.000Z", None)
     assert seen[1][:2] == ("two", None)
 
 

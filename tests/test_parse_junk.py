@@ -39,7 +39,7 @@ def test_junk_in_a_post_is_refused_as_such_or_can_be_stored(words, data):
     author = data.draw(st.sampled_from([None, "1"]))
     try:
         page = parse.posts_page(
-            payload, words, lambda text, lang, created_at: len(text.lower()), author=author, keep=True
+            payload, words, lambda text, lang, created_at, urls=None: len(text.lower()), author=author, keep=True
         )
         parse.cursor(payload)
     except WRONG:

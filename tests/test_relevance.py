@@ -1,6 +1,7 @@
 """What counts as an occurrence of a topic, and how the topic is searched for."""
 
 import itertools
+import json
 import math
 import re
 import unicodedata
@@ -8,13 +9,20 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+import regex
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.query import Reading, parse
 from socialcrawl.relevance import Topic, fold, worth
+from socialcrawl.scripts import LETTER, is_unspaced, members
+from socialcrawl.sources.bluesky.entities import ENTITIES as BLUESKY
+from socialcrawl.sources.mastodon.entities import ENTITIES as MASTODON
+from socialcrawl.sources.x.entities import ENTITIES as X
+
+MARKS = [mark for entities in (X, BLUESKY, MASTODON) for mark in entities.marks]
 
 
 @pytest.mark.parametrize(("x", "f"), [(-3, 0.0), (0, 0.0), (1, 1.0), (2, 1 + math.log(2)), (3000, 1 + math.log(3000))])
@@ -61,6 +69,16 @@ CASES = [
     ("हिन्द", "हिन्दी हिन्द", 1),
     ("हिन्दी", "हिन्दी हिन्दीमें", 1),
     ("🐧", "linux🐧 🐧🐧!", 3),
+    ("⭐", "a⭐b ⭐⭐", 3),  # as ☀, whichever block it is in
+    ("☀", "a☀b ☀\ufe0f", 2),
+    ("↔", "a↔b", 1),
+    ("❤️‍🔥", "so❤️‍🔥hot", 1),
+    ("ꦱꦼ", "ꦧꦱꦼꦴꦮ", 1),  # Javanese
+    ("ㄅㄆ", "ㄇㄅㄆㄈ", 1),  # Bopomofo
+    ("ᬩᬮᬶ", "ᬧᬸᬩᬮᬶᬓ", 1),  # Balinese
+    ("ꀀꀁ", "ꀂꀀꀁꀃ", 1),  # Yi
+    ("linux", "ꦱlinuxꦱ ㄅlinuxㄆ กlinux๕", 3),
+    ("བོད", "བོད་ བོདི བོད", 2),  # Tibetan: a vowel sign makes another syllable
     ("a.c", "abc a.c", 1),
     ("[x]", "x [x] [X]", 2),
 ]
@@ -134,6 +152,69 @@ def test_what_cannot_be_a_topic_is_said_in_words(keywords, patterns, says):
         Topic(keywords, patterns)
 
 
+EVERY = "".join(map(chr, itertools.chain(range(0xD800), range(0xE000, 0xE0000))))
+SPACED = ("Latin", "Greek", "Cyrillic", "Arabic", "Hebrew", "Devanagari", "Tamil", "Hangul", "Ethiopic", "Tibetan")
+
+
+def of_scripts(*names):
+    """The assigned characters of some scripts as they stand in folded texts."""
+    wanted = regex.compile("[" + "".join(rf"\p{{sc={name}}}" for name in names) + "]")
+    return [sign for sign in wanted.findall(EVERY) if unicodedata.category(sign) != "Cn" and fold(sign) == sign]
+
+
+@pytest.mark.parametrize(
+    "wanted", [LETTER, *(part for mark in MARKS for part in (mark.before, mark.inside) if r"\p" in part)]
+)
+def test_a_set_of_characters_is_the_same_for_both_engines(wanted):
+    assigned = "".join(sign for sign in EVERY if unicodedata.category(sign) != "Cn")
+    assert re.findall(members(wanted), assigned) == regex.findall(wanted, assigned, regex.V1)
+
+
+def test_letters_are_unspaced_in_the_scripts_whose_lines_break_without_spaces_and_in_no_others():
+    # UAX 14: by dictionary, anywhere, at syllables; what the Japanese do not begin a line with
+    breaks = set(regex.findall(r"[\p{lb=SA}\p{lb=ID}\p{lb=CJ}\p{lb=AK}\p{lb=AS}\p{lb=AP}\p{lb=EB}]", EVERY))
+    letters = [sign for sign in breaks if unicodedata.category(sign)[0] == "L" and fold(sign) == sign]
+    assert len(letters) > 20_000
+    assert not [sign for sign in letters if not is_unspaced(sign)]
+    assert not [sign for sign in of_scripts(*SPACED) if unicodedata.category(sign)[0] in "LM" and is_unspaced(sign)]
+    assert not [sign for sign in EVERY if unicodedata.category(sign) == "So" and not is_unspaced(sign)]
+
+
+NEIGHBOURS = st.sampled_from([*of_scripts(*SPACED), *of_scripts("Thai", "Javanese", "Bopomofo", "Han", "Hiragana")])
+PICTURES = st.sampled_from(regex.findall(r"\p{Emoji_Presentation}", EVERY))
+
+
+@given(NEIGHBOURS, NEIGHBOURS | PICTURES, NEIGHBOURS)
+@settings(max_examples=many(300), deadline=None)
+def test_a_word_ends_beside_letters_of_a_script_without_spaces_and_at_pictures_only(before, inside, after):
+    def letter(sign):
+        spaced = regex.fullmatch("[" + "".join(rf"\p{{sc={name}}}" for name in SPACED) + "]", sign)
+        return spaced is not None and unicodedata.category(sign)[0] in "LMN"
+
+    text = f"{before}{inside}{after}"
+    assume(fold(text) == text and inside not in (before, after) and fold(inside) == inside)
+    alone = not letter(inside)
+    assume(alone or unicodedata.category(inside)[0] in "LN")
+    expected = alone or not (letter(before) or letter(after))
+    assert Topic([inside]).count(text) == expected
+
+
+@given(
+    st.lists(st.text("ab ", min_size=1, max_size=5).filter(str.strip), min_size=1, max_size=8),
+    st.lists(st.booleans(), min_size=8, max_size=8),
+    st.text("ab 内-", max_size=40),
+)
+@settings(max_examples=many(400), deadline=None)
+def test_keywords_compiled_together_count_as_their_expressions_one_after_the_other(keywords, prefixes, text):
+    given_ = [word.strip() + "*" * prefix for word, prefix in zip(keywords, prefixes, strict=False)] + ["内"]
+    longest = sorted(dict.fromkeys(given_), key=lambda word: len(word.rstrip("*")), reverse=True)
+    said = []
+    for word in longest:
+        stem = r"\s+".join(word.rstrip("*").split())
+        said.append(stem if word == "内" else rf"(?<![ab]){stem}" + ("" if word.endswith("*") else "(?![ab])"))
+    assert Topic(given_).count(text) == len(re.findall("|".join(said), text))
+
+
 WORDS = ["kernel", "Kernel", "kernels", "panic", "PANIC", "a", "straße", "STRASSE", "ядро", "x_y", "don't", "c++"]
 PARTS = [" ", "\n", "\t ", ", ", ". ", " - ", "! ", " (", ") ", "\u00a0", "; "]
 
@@ -176,6 +257,128 @@ def test_a_keyword_is_never_read_as_an_expression(keyword):
 def test_searches_quote_what_is_not_one_word_and_join_with_or():
     topic = Topic(["kernel", "kernel panic", "modul*", "c++", "#linux", 'say "hi"', "OR", "内核"], [r"v\d+"])
     assert topic.searches() == ['kernel OR "kernel panic" OR modul OR "c++" OR "#linux" OR "say hi" OR "OR" OR 内核']
+
+
+ENTITY_CASES = [
+    # platform, keyword, text, occurrences
+    (X, "#climate", "#climate #Climate \uff03CLIMATE (#climate) #climate-change 「#climate」", 6),
+    (X, "#climate", "climate #climatestrike #climate_ a#climate &#climate #climate#x #climate://", 0),
+    (X, "#climate", "#climateé #climate\u0301 #climate・x", 0),
+    (X, "#clim*", "#climate #clim a#clim", 2),
+    (X, "#2026", "#2026 2026", 1),  # a number is a word like others
+    (X, "#kernel panic", "#kernel panic #kernel", 1),
+    (X, "$tsla", "$TSLA, ($TSLA) $tsla! $TSLA", 3),
+    (X, "$tsla", "US$TSLA $TSLAQ $TSLA.us TSLA", 0),
+    (X, "$brk.b", "$BRK.B $BRK", 1),
+    (X, "@ann", "@ann @ANN: .@ann (@ann) RT @ann", 5),
+    (X, "@ann", "me@ann.org @anna @ann_ &@ann @@ann @ann@x.org @anné", 0),
+    (BLUESKY, "#climate", "#climate #Climate! #climate, #CLIMATE", 4),
+    (BLUESKY, "#climate", "(#climate) #climate-change a#climate ##climate #climate's", 0),
+    (BLUESKY, "#climate-change", "#climate-change #climate #climate-changes", 1),
+    (BLUESKY, "$aapl", "($AAPL) $aapl. $AAPLX US$AAPL", 2),
+    (
+        BLUESKY,
+        "@ann.bsky.social",
+        "@ann.bsky.social (@Ann.bsky.social) @ann.bsky.social. @ann.bsky.social.uk x@ann.bsky.social",
+        3,
+    ),
+    (MASTODON, "#climate", "#climate (#Climate) #climate-change #climate·", 4),
+    (MASTODON, "#climate", "a#climate /#climate #climate·x #climates )#climate", 0),
+    (MASTODON, "#llibertat·d", "#llibertat·d #Llibertat", 1),
+    (MASTODON, "$tsla", "$tsla $TSLA.us", 2),  # no cashtags: a word
+    (MASTODON, "@ann", "@ann @Ann@example.org @ann.b x@ann", 2),
+    (MASTODON, "@ann@example.org", "@ann@example.org @ann", 1),
+]
+
+
+@pytest.mark.parametrize(("entities", "keyword", "text", "occurrences"), ENTITY_CASES)
+def test_an_entity_is_counted_where_its_platform_finds_it(entities, keyword, text, occurrences):
+    assert Topic([keyword], entities=entities).count(text) == occurrences
+    assert Topic([keyword], [r"\bnothing else\b"], entities=entities).count(text) == occurrences
+
+
+# What the platforms' own programs extract: twitter-text, Bluesky's rich text, Mastodon's Tag and Account.
+EXTRACT = {
+    X: regex.compile(
+        r"(?:^|(?<=[^&\p{L}\p{M}\p{Nd}_\u200c\u200d·・]))#((?>[\p{L}\p{M}\p{Nd}_\u200c\u200d·・]*[\p{L}\p{M}]"
+        r"[\p{L}\p{M}\p{Nd}_\u200c\u200d·・]*))(?!#|://)"
+    ),
+    BLUESKY: regex.compile(
+        r"(?:^|(?<=\s))#((?!\ufe0f)[^\s\u200b-\u200d]*[^\d\s\p{P}\u200b-\u200d]+[^\s\u200b-\u200d]*)"
+    ),
+    MASTODON: regex.compile(
+        r"(?:^|(?<=[^=/)\p{L}\p{M}\p{Nd}_]))#([WORD][WORD·・\u200c]*[\p{Alphabetic}·・_\u200c][WORD·・\u200c]*[WORD]"
+        r"|[WORD]*\p{Alphabetic}[WORD]*)".replace("WORD", r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}")
+    ),
+}
+TAGS = ["#sun", "#suns", "#sun_", "#sun-set", "#sün", "#日", "#日本", "#7", "#sun7", "#sun·x"]
+
+
+@pytest.mark.parametrize("entities", EXTRACT, ids=["x", "bluesky", "mastodon"])
+@given(
+    st.lists(
+        st.sampled_from(
+            [*TAGS, "sun", "日", " ", " ", "\n", "#", "-", "·", ".", ")", "(", "&", "_", "\u200d", "7", "e", "!"]
+        ),
+        max_size=25,
+    )
+)
+@settings(max_examples=many(300), deadline=None)
+def test_hashtags_are_those_that_the_platform_extracts(entities, pieces):
+    text = "".join(pieces)
+    found = EXTRACT[entities].findall(text)
+    if entities is BLUESKY:
+        found = [regex.sub(r"\p{P}+$", "", tag) for tag in found]
+    for tag in TAGS:
+        if entities.mark(tag) is not None:
+            assert Topic([tag], entities=entities).count(text) == found.count(tag[1:]), tag
+
+
+LINKS = '["https://www.Example.org/a/b?x=1", "http://example.org/a", "https://example.org/ab", "https://straße.de/"]'
+
+
+@pytest.mark.parametrize(
+    ("keyword", "occurrences"),
+    [
+        ("https://example.org/a", 2), ("http://www.example.org/a/", 2), ("https://example.org", 3),
+        ("https://example.org/a*", 3), ("https://example.org/a/b?x=1", 1), ("https://EXAMPLE.org/A", 0),
+        ("https://example.com", 0), ("https://sub.example.org", 0), ("https://straße.de", 1), ("https://strasse.de", 0),
+        ("https://xn--strae-oqa.de", 1),
+    ],
+)  # fmt: skip
+def test_an_address_counts_where_links_lead_there_or_below_and_once_each(keyword, occurrences):
+    topic = Topic([keyword], entities=X)
+    assert topic.hits("two links: https://t.co/abc https://t.co/def", "en", None, LINKS) == occurrences
+    assert topic.hits("no links", "en", None, None) == topic.hits("", None, None, "[]") == 0
+    shown = " and (".join(json.loads(LINKS))
+    assert topic.hits(f"{shown}).", "en", None, None) == occurrences  # of a text that has them in full
+    assert topic.hits(shown, "en", None, LINKS) == occurrences
+
+
+def test_words_do_not_match_where_links_lead_and_addresses_count_beside_them():
+    topic = Topic(["example", "https://example.org"], entities=X)
+    assert topic.hits("an example https://t.co/x", "en", None, '["https://example.org/example"]') == 2
+    assert Topic(["https://example.org"]).count("see https://example.org now") == 1  # of no platform: a word
+
+
+def test_entities_are_searched_as_such_on_x_and_words_in_quotes():
+    keywords = [
+        "#climate",
+        "$TSLA",
+        "@NASA",
+        "https://www.example.org/a b",
+        "https://example.org/a",
+        "#2026",
+        "@no one",
+        "c#",
+    ]
+    (query,) = Topic(keywords, entities=X).searches()
+    assert query == (
+        '#climate OR $TSLA OR @NASA OR "https://www.example.org/a b" OR url:"example.org/a" OR "#2026" '
+        'OR "@no one" OR "c#"'
+    )
+    assert Topic(["#clim*"], entities=X).searches() == ["#clim"]
+    assert Topic(["#" + "x" * 520, "sun"], entities=X).searches() == ["sun"]
 
 
 def test_searches_ask_nothing_twice_and_nothing_empty():

@@ -23,11 +23,11 @@ HOUR = 3600.0
 LATER = AT + HOUR
 
 
-def suns(text, lang=None, created_at=None):
+def suns(text, lang=None, created_at=None, urls=None):
     return text.count("sun")
 
 
-def moons(text, lang=None, created_at=None):
+def moons(text, lang=None, created_at=None, urls=None):
     return text.count("moon")
 
 

@@ -19,8 +19,10 @@ from socialcrawl.plan import Plan
 from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
 from socialcrawl.store.campaigns import campaign
+from socialcrawl.store.counting import Counting
 from socialcrawl.store.daemons import Held, Told
 from socialcrawl.store.database import HURRY, Opened, closed, connect, inode
+from socialcrawl.store.room import UNKNOWN, Look, Room, room_of
 
 T = TypeVar("T")
 Heard = tuple[bool, Mapping[str, Held]]
@@ -62,7 +64,7 @@ class Books:
             if settings.name not in {one.campaign for one in daemons.held(connection)}:
                 whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
                 with suppress(SettingsError):  # the campaign says so by itself
-                    campaign(connection, whole, identity, now, queries=meant.queries)
+                    campaign(connection, whole, identity, now, queries=meant.queries, counting=Counting.of(meant.topic))
 
         self._do(settings.database, now, begun, writes=True)
 
@@ -78,6 +80,10 @@ class Books:
     def told(self, where: Where, standings: Iterable[Told], now: float) -> None:
         """Write how the campaigns of a database stand."""
         self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now), writes=True)
+
+    def room(self, where: Where, now: float, look: Look) -> Room:
+        """Return the room of a database."""
+        return self._do(where, now, lambda connection: room_of(connection, look)) or UNKNOWN
 
     def places(self) -> list[Where]:
         """Return the databases that it knows."""

@@ -18,6 +18,7 @@ from socialcrawl.relevance import Hits, Topic
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.source import LEGAL
 from socialcrawl.store.campaigns import campaign
+from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import Opened
 from socialcrawl.store.imports.found import Found
 from socialcrawl.store.imports.history import idle, remember
@@ -179,8 +180,9 @@ def _taken(files: Files, intake: Intake, count: Hits, *, keep: bool = False, dro
 
 def _campaign(connection: Opened, settings: Settings, now: float) -> int:
     whole, meant = settings.model_dump(mode="json"), plan(settings)
-    return campaign(connection, whole, settings.identity(meant.usernames), now, queries=meant.queries)
+    identity, counting = settings.identity(meant.usernames), Counting.of(meant.topic)
+    return campaign(connection, whole, identity, now, queries=meant.queries, counting=counting)
 
 
-def _never(text: str, lang: str | None, created_at: str | None) -> int:
+def _never(text: str, lang: str | None, created_at: str | None, urls: str | None = None) -> int:
     return 0

@@ -72,7 +72,7 @@ def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: Trouble) -> F
         mentions += [Mention(place, who, kind) for who, kind in named]
         if post.reply_to is not None:
             replies.append((place, post.reply_to))
-    page = Page(posts, [count(post.text, post.lang, post.created_at) for post in posts], mentions)
+    page = Page(posts, [count(post.text, post.lang, post.created_at, post.urls) for post in posts], mentions)
     return Found(page, None, times, authors, replies=replies)
 
 

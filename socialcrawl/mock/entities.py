@@ -11,6 +11,9 @@ CUT = 277
 Entities = dict[str, list[dict[str, Any]]]
 
 _WORD = re.compile(r"\w+")
+_CASHTAG = re.compile(
+    r"(?<!\S)\$[a-z]{1,6}(?:[._][a-z]{1,2})?(?=$|\s|[!'#%&()*+,\-./:;<=>?@\[\]^_{|}~$])", re.IGNORECASE
+)
 _LINK = re.compile(r"https?://[^\s<>\"]+")
 
 
@@ -124,6 +127,11 @@ def _others(text: str) -> Entities:
     if "://" in text:
         found["urls"] = links(text)
     return found
+
+
+def cashtags(text: str) -> list[str]:
+    """The cashtags of a text, without their sign."""
+    return [match[0][1:] for match in _CASHTAG.finditer(text)] if "$" in text else []
 
 
 def links(text: str) -> list[dict[str, Any]]:

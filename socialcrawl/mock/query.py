@@ -1,7 +1,10 @@
 """The query language of X's search: words, "phrases", OR, AND by standing side by side, -negation, (groups), operators.
 
-AND binds before OR. Words match whole words without case. Operators: from:, to:, @name, #tag, lang:,
-is:retweet|reply, has:mentions|hashtags|links. Others are refused, so that nobody believes they were heeded.
+AND binds before OR. Words match whole words without case. Operators: from:, to:, @name, #tag, $tag, url:, lang:,
+is:retweet|reply, has:mentions|hashtags|cashtags|links. Others are refused, so that nobody believes they were heeded.
+
+#tag, @name and $tag find what X recognised in a post, whole. In quotes they are words: "#tag" finds `tag` where it is
+no hashtag (as X documents it of its enterprise search). url: finds the tokens of a link's address one after another.
 """
 
 import re
@@ -11,7 +14,9 @@ from dataclasses import dataclass
 from socialcrawl.lab.posts import fold
 
 WORD = re.compile(r"\w+")
+_BARE = re.compile(r"(?<!\w)[#@$]\w+|\w+")
 _LEXEME = re.compile(r'\s*(?:(-?\()|(\))|(-?)(?:"([^"]*)"|([^\s()"]+)))')
+_URL = re.compile(r'\s*(-?)url:"([^"]*)"')
 _OPERATOR = re.compile(r"([a-z_]+):(?!//)(.*)", re.DOTALL)
 
 
@@ -28,10 +33,17 @@ class Reading:
     author: str
     mentions: frozenset[str]
     tags: frozenset[str]
-    links: bool
+    links: bool  # whether it has any
     replied: str | None
     retweet: bool
     lang: str
+    cashtags: frozenset[str] = frozenset()
+    urls: tuple[tuple[str, ...], ...] = ()  # the words of each link's address
+
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """The words of the text, "" in place of those that belong to a hashtag, a name or a cashtag."""
+        return tuple("" if found[0] in "#@$" else found for found in _BARE.findall(self.text))
 
 
 Test = Callable[[Reading], bool]
@@ -74,6 +86,10 @@ class _Parser:
         place = 0
         text = text.rstrip()
         while place < len(text):
+            if match := _URL.match(text, place):
+                place = match.end()
+                self._lexemes.append(("word", f"url:{match[2]}", bool(match[1])))
+                continue
             match = _LEXEME.match(text, place)
             if match is None:
                 raise QueryError(f"cannot read from {text[place : place + 20]!r}")
@@ -145,14 +161,17 @@ def _phrase(text: str) -> _Part:
         raise QueryError("there are quotes with nothing between them")
     if not wanted:  # an emoji or a sign: no words to compare
         return _Part(lambda post: low in post.text, standalone=True, keyword=True)
+    if _BARE.findall(low) != list(wanted):  # quoted entities are words
+        return _Part(lambda post: _follow(wanted, post.bare), standalone=True, keyword=True)
     if len(wanted) == 1:
         return _Part(lambda post: wanted[0] in post.words, standalone=True, keyword=True)
+    return _Part(lambda post: _follow(wanted, post.words), standalone=True, keyword=True)
+
+
+def _follow(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Whether words stand one after another."""
     n = len(wanted)
-    return _Part(
-        lambda post: any(post.words[i : i + n] == wanted for i in range(len(post.words) - n + 1)),
-        standalone=True,
-        keyword=True,
-    )
+    return any(words[i : i + n] == wanted for i in range(len(words) - n + 1))
 
 
 def _word(text: str) -> _Part:
@@ -162,6 +181,8 @@ def _word(text: str) -> _Part:
         return _Part(lambda post: name in post.mentions, standalone=True, keyword=True)
     if low.startswith("#") and WORD.fullmatch(name):
         return _Part(lambda post: name in post.tags, standalone=True, keyword=True)
+    if low.startswith("$") and WORD.fullmatch(name):
+        return _Part(lambda post: name in post.cashtags, standalone=True, keyword=True)
     match = _OPERATOR.fullmatch(low)
     return _operator(match[1], match[2]) if match else _phrase(text)
 
@@ -173,10 +194,13 @@ def _operator(name: str, value: str) -> _Part:
         "is:reply": lambda post: post.replied is not None,
         "has:mentions": lambda post: bool(post.mentions),
         "has:hashtags": lambda post: bool(post.tags),
+        "has:cashtags": lambda post: bool(post.cashtags),
         "has:links": lambda post: post.links,
     }
     if test := known.get(f"{name}:{value}"):
         return _Part(test, standalone=False)
+    if name == "url" and (tokens := tuple(WORD.findall(value))):
+        return _Part(lambda post: any(_follow(tokens, words) for words in post.urls), standalone=True, keyword=True)
     if name == "from" and user:
         return _Part(lambda post: post.author == user, standalone=True)
     if name == "to" and user:

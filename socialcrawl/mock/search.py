@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.lab.posts import fold
 from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.entities import written
+from socialcrawl.mock.entities import cashtags, written
 from socialcrawl.mock.query import WORD, Reading, parse
 from socialcrawl.mock.world import World
 
@@ -124,4 +124,6 @@ def read(world: World, post: int, changes: Changes | None = None) -> Reading:
         replied=fold(usernames(replied)) if replied >= 0 else None,
         retweet=world.references.is_retweet(post),
         lang=world.language(post),
+        cashtags=frozenset(map(fold, cashtags(world.texts[post]))),
+        urls=tuple(tuple(WORD.findall(fold(entity["expanded_url"]))) for entity in entities.get("urls", ())),
     )

@@ -14,7 +14,8 @@ from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
 from socialcrawl.sources.mastodon import names as naming
-from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, STATUSES, TAG, MastodonSource
+from socialcrawl.sources.mastodon.entities import ENTITIES
+from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, STATUSES, TAG, MastodonSource, hashtag, is_plain
 
 if TYPE_CHECKING:
     from socialcrawl.sources.mastodon.wire import MastodonWire
@@ -39,6 +40,7 @@ class Mastodon:
         "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
         "token of your instance (token_env), which opens full search"
     )
+    entities = ENTITIES
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: names are all that is needed."""
@@ -63,9 +65,9 @@ class Mastodon:
         return names
 
     def queries(self, settings: Settings, topic: Topic) -> list[str]:
-        """See `Platform.queries`: one for each keyword, looked for as a hashtag too."""
-        words = (" ".join(word.rstrip("*").split()) for word in topic.keywords)
-        return list(dict.fromkeys(filter(None, words))) if settings.seeds.search else []
+        """See `Platform.queries`: one for each keyword, looked for as a hashtag too; names and links need a token."""
+        words = [" ".join(word.rstrip("*").split()) for word in topic.keywords] if settings.seeds.search else []
+        return [word for word in dict.fromkeys(words) if word and (settings.source.variable or not is_plain(word))]
 
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`: who is asked has to know whom to write to."""
@@ -132,7 +134,7 @@ class Mastodon:
         own = home(terms.settings)
         if names:
             return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
-        word = "".join(letter for letter in next(iter(queries), "mastodon") if letter.isalnum())
+        word = next(filter(None, map(hashtag, queries)), "mastodon")
         return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "1"}, 1)
 
 

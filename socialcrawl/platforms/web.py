@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from socialcrawl.entities import NONE
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import ANY
 from socialcrawl.limits.shape import Roles
@@ -32,6 +33,7 @@ class Web:
     searches = False
     look_up = False
     advice = "name pages (usernames = [...])"
+    entities = NONE
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: an address is all that is needed."""

@@ -11,6 +11,7 @@ from socialcrawl.platforms.platform import Keys, Terms, Variables
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
+from socialcrawl.sources.x.entities import ENTITIES
 from socialcrawl.sources.x.meters import probe_request
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, MENTIONS, SEARCH, TIMELINE, XSource, span
 from socialcrawl.sources.x.vocabulary import USER_FIELDS, vocabulary
@@ -42,6 +43,7 @@ class X:
     searches = True
     look_up = True
     advice = "use other keywords, or name seeds (usernames = [...])"
+    entities = ENTITIES
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: the newer vocabulary names authors by an expansion."""

@@ -94,7 +94,7 @@ class Judge:
         """The occurrences of the topic in the posts that a database has of accounts; those without any are left out."""
         found: Counter[int] = Counter()
         for one in said(traces.connection, nodes) if self.predicate.least else ():
-            found[one.author] += self.topic.hits(one.text, one.lang, one.created_at)
+            found[one.author] += self.topic.hits(one.text, one.lang, one.created_at, one.urls)
         return dict(found)
 
     def says(self, node: int, who: Who, occurrences: int | None) -> bool | None:

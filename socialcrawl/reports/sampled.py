@@ -211,7 +211,7 @@ def spoken(traces: Traces, nodes: Sequence[int]) -> dict[int, str]:
 
 def speaks(topic: Topic, posts: Sequence[Said]) -> int:
     """The occurrences of a topic in some posts."""
-    return sum(topic.hits(one.text, one.lang, one.created_at) for one in posts)
+    return sum(topic.hits(one.text, one.lang, one.created_at, one.urls) for one in posts)
 
 
 def _tells(lang: str) -> bool:

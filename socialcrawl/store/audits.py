@@ -118,17 +118,18 @@ def read_by_any(connection: Connection, nodes: Iterable[int]) -> set[int]:
 
 
 class Said(NamedTuple):
-    """A post: its author's node, its text, its language and when it was written, as far as that is told."""
+    """A post: its author's node, its text, its language, when it was written and its links, as far as told."""
 
     author: int
     text: str
     lang: str | None
     created_at: str | None
+    urls: str | None
 
 
 def said(connection: Connection, nodes: Iterable[int]) -> Iterator[Said]:
     """The posts of some accounts that the database has, of any campaign."""
-    columns = select(post.c.author, post.c.text, post.c.lang, post.c.created_at)
+    columns = select(post.c.author, post.c.text, post.c.lang, post.c.created_at, post.c.urls)
     with connection.begin():
         lookup = Lookup(connection, columns.where(among(connection, post.c.author)))
         for piece in _pieces(nodes, 500):

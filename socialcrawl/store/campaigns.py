@@ -12,11 +12,13 @@ from socialcrawl.model import Node, iso
 from socialcrawl.relevance import Hits
 from socialcrawl.store import epochs, versions
 from socialcrawl.store.address import of
+from socialcrawl.store.counting import COUNTING, RULE, Counting
 from socialcrawl.store.erasure.seats import Seat, reseated, spoken_of, unnamed
 from socialcrawl.store.erasure.tombstones import barred
 from socialcrawl.store.identity import (
     COLLECT,
     QUERIES,
+    SAMPLE,
     Difference,
     admit,
     differences,
@@ -69,12 +71,14 @@ def campaign(
     *,
     change: Change | None = None,
     queries: Sequence[str] | None = None,
+    counting: Counting | None = None,
 ) -> int:
     """The campaign.id of the campaign named in `settings`, which is begun if it is new.
 
     Settings that differ from those it ran with last are kept as its next version. Another identity is taken up where
     `change` allows it, all in one transaction: a new epoch begins, and where the topic is another one, whatever was
-    derived from the posts is derived anew (`retopic`).
+    derived from the posts is derived anew (`retopic`). So it is where an earlier program counted the same keywords
+    otherwise; not so of a sample, whose judgements stand.
 
     Args:
         connection: the database.
@@ -83,6 +87,7 @@ def campaign(
         now: Unix seconds.
         change: how to take up another identity; None: it is refused.
         queries: the texts that the topic is searched by, which get their numbers now; None: they have them.
+        counting: how the topic is counted; None: as it was.
 
     Raises:
         SettingsError: the campaign was begun with another identity, or what differs may never change; the message
@@ -94,11 +99,12 @@ def campaign(
         with connection.begin():
             gone = barred(connection, settings["source"]["platform"], "name", spoken_of(identity))
             settings, given = (unnamed(whole, gone, lambda _: None) for whole in (settings, identity))
+            rule = {} if counting is None else {COUNTING: RULE}
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
             if held is None:
-                return _begun(connection, settings, given, iso(now), queries)
-            moved = _Moved(connection, int(held.id), orjson.loads(held.identity), given, gone)
-            moved.take_up(settings, iso(now), change, queries)
+                return _begun(connection, settings, given | rule, iso(now), queries)
+            moved = _Moved(connection, int(held.id), orjson.loads(held.identity), given | rule, gone)
+            moved.take_up(settings, iso(now), change, queries, counting)
             return moved.campaign
     except DBAPIError as error:
         raise told(error, of(connection)) from error
@@ -146,26 +152,37 @@ class _Moved:
     ) -> None:
         self.connection, self.campaign, self.held, self.given, self.barred = connection, campaign, held, given, barred
 
-    def take_up(self, settings: dict[str, Any], now: str, change: Change | None, queries: Sequence[str] | None) -> None:
+    def take_up(
+        self,
+        settings: dict[str, Any],
+        now: str,
+        change: Change | None,
+        queries: Sequence[str] | None,
+        counting: Counting | None,
+    ) -> None:
         """Keep what changed; nothing where nothing did."""
-        found = differences(self.held, self.given, self.barred)
+        found, kind = differences(self.held, self.given, self.barred), settings.get("kind", COLLECT)
         if change is None:
-            refuse(settings["name"], found, settings.get("kind", COLLECT))
+            refuse(settings["name"], found, kind)
         else:
-            admit(settings["name"], found, settings.get("kind", COLLECT))
+            admit(settings["name"], found, kind)
         texts, _ = queries_of(self.held, queries or ())
         why = parts(found)
         if not why and texts != texts_of(self.held):
             why = ["seeds"]  # this program searches the same topic by other texts
-        if why:
+        rule = None if self.held.get(COUNTING) == RULE else counting
+        if rule is not None and rule.differs and epochs.TOPIC in self.held and kind != SAMPLE:
+            why = list(dict.fromkeys([epochs.TOPIC, *why]))
+        if why or rule is not None:
             self._write(found, texts, settings["source"]["platform"], now)
+        if why:
             epochs.begun(self.connection, [self.campaign], ",".join(why), now)
-        if epochs.TOPIC in why and change is not None:
-            retopic(self.connection, self.campaign, change.hits)
+        if epochs.TOPIC in why and (told := change or counting) is not None:
+            retopic(self.connection, self.campaign, told.hits)
         versions.renewed(self.connection, self.campaign, settings, now, [one.dotted for one in found])
 
     def _write(self, found: Sequence[Difference], texts: Sequence[str], platform: str, now: str) -> None:
-        new = self.given | {QUERIES: list(texts)}
+        new = {key: self.held[key] for key in (COUNTING,) if key in self.held} | self.given | {QUERIES: list(texts)}
         if "seeds" in self.held or "seeds" in self.given:
             seats = list(self.held.get("seeds", {}).get("usernames") or [])
             if any(one.dotted == "seeds.usernames" for one in found):

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node
 from socialcrawl.relevance import Topic
+from socialcrawl.store.counting import COUNTING
 from socialcrawl.store.epochs import TOPIC
 from socialcrawl.store.erasure.seats import same, unbarred
 from socialcrawl.store.versions import empty
 
 COLLECT = "collect"  # the kind of campaigns that name none
+SAMPLE = "sample"  # the kind whose outcomes are judgements
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says
 PARTS = (
@@ -52,7 +54,7 @@ def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Colle
     found: list[Difference] = []
     for key in dict.fromkeys([*given, *held]):
         before, after = held.get(key), given.get(key)
-        if key == QUERIES:
+        if key in (QUERIES, COUNTING):
             continue
         if isinstance(before, dict) or isinstance(after, dict):
             found += _in_section(key, before or {}, after or {}, barred)
@@ -101,7 +103,7 @@ def refuse(name: str, found: Sequence[Difference], kind: str = COLLECT) -> None:
 
 
 def _fixed(kind: str) -> set[str]:
-    return FIXED | {TOPIC} if kind == "sample" else FIXED
+    return FIXED | {TOPIC} if kind == SAMPLE else FIXED
 
 
 def texts_of(identity: Mapping[str, Any]) -> list[str]:

@@ -86,7 +86,7 @@ class _Anew:
         mine = connection.execute(select(table.c.settings, table.c.platform).where(table.c.id == campaign)).one()
         self.linking = Linking(connection, links_of(mine.settings), mine.platform, hits)
         self._counted: dict[str, int] = {}  # the posts that matched the old topic; the others are not remembered
-        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at)
+        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at, post.c.urls)
         self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
         told = (request.c.id, request.c.digest, request.c.kind, request.c.arrived_at, request.c.post_ids)
         self._asked = Lookup(connection, select(*told, request.c.nodes).where(among(connection, request.c.digest)))
@@ -203,7 +203,7 @@ class _Anew:
         return {key: self._counted[key] for key in wanted if key in self._counted} | found
 
     def _count(self, ids: Sequence[str]) -> dict[str, int]:
-        return {key: self.hits(text, lang, written) for key, text, lang, written in self._texts.rows(ids)}
+        return {key: self.hits(*told) for key, *told in self._texts.rows(ids)}
 
     def _write(self, counts: Mapping[str, int]) -> None:
         self._hit.run([(self.campaign, key, many) for key, many in counts.items() if many])

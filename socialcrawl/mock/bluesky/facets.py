@@ -1,12 +1,15 @@
 """The facets of a text: whom it mentions, its hashtags and links, with their places in bytes of UTF-8."""
 
+import re
 from collections.abc import Sequence
 from operator import itemgetter
+from unicodedata import category
 
 import orjson
 
-from socialcrawl.mock.entities import links, locate, lowered, tags
+from socialcrawl.mock.entities import links, locate, lowered
 
+_TAG = re.compile(r"(?<!\S)#([^\s\u00ad\u2060\u200a-\u200d\u20e2]+)")
 _FACET = '{"features":[{"$type":"app.bsky.richtext.facet#'
 
 
@@ -29,13 +32,29 @@ def facets(text: str, named: Sequence[tuple[str, str]], *, ordered: bool = False
         if not ordered and len(found) > 1:
             found.sort(key=itemgetter(0))
     if "#" in text:
-        for start, end, tag in tags(text):  # of letters, digits and _ only: nothing to escape
-            found.append((start, f'{_FACET}tag","tag":"{tag}"}}],{_index(text, start, end, plain=plain)}'))
+        for start, end, tag in tags(text):
+            named_so, place = orjson.dumps(tag).decode(), _index(text, start, end, plain=plain)
+            found.append((start, f'{_FACET}tag","tag":{named_so}}}],{place}'))
     if "://" in text:
         for link in links(text):
             uri, place = orjson.dumps(link["url"]).decode(), _index(text, link["start"], link["end"], plain=plain)
             found.append((link["start"], f'{_FACET}link","uri":{uri}}}],{place}'))
     return f',"facets":[{",".join([facet for _, facet in found])}]' if found else ""
+
+
+def tags(text: str) -> list[tuple[int, int, str]]:
+    """The tags of a text as Bluesky's client detects them: (start, end, tag).
+
+    They begin behind white space and go on to the next, without punctuation at their end; numbers are none.
+    """
+    found = []
+    for match in _TAG.finditer(text) if "#" in text else ():
+        tag = match[1]
+        while tag and category(tag[-1])[0] == "P":
+            tag = tag[:-1]
+        if any(not letter.isdigit() and category(letter)[0] != "P" for letter in tag):
+            found.append((match.start(), match.start() + 1 + len(tag), tag))
+    return found
 
 
 def _index(text: str, start: int, end: int, *, plain: bool) -> str:

@@ -2,18 +2,21 @@
 
 import re
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.lab.posts import fold
+from socialcrawl.mock.bluesky.facets import tags
 from socialcrawl.mock.bluesky.finding import Finder
 from socialcrawl.mock.bluesky.names import Names
 from socialcrawl.mock.bluesky.parameters import cut, identifier, limit, moment, needed, second
 from socialcrawl.mock.bluesky.refusals import RefusalError, invalid
 from socialcrawl.mock.bluesky.views import Views
 from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.entities import links
 from socialcrawl.mock.query import QueryError
 from socialcrawl.mock.service import Asked, Told
 from socialcrawl.mock.world import World
@@ -21,7 +24,7 @@ from socialcrawl.mock.world import World
 _SORTS = ("top", "latest")
 _EVERYTHING = "*"  # a query without words: search cannot be asked without any
 # Outside quotes only: what is quoted is matched first and stays.
-_FILTER = re.compile(r'"[^"]*"|(?<![^\s])(from|to|mentions|lang|since|until):(\S+)|(?<![^\s])(@)([\w.-]+\.[\w-]+)')
+_FILTER = re.compile(r'"[^"]*"|(?<![^\s])(from|to|mentions|lang|since|until):(\S+)|(?<![^\s])(@)([\w.-]+\.[\w-]+)|(?<!\S)(#)([^\s"]+)')
 
 
 @dataclass
@@ -35,6 +38,18 @@ class _Wanted:
     langs: list[str] = field(default_factory=list)
     since: list[float] = field(default_factory=list)
     until: list[float] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    pages: list[str] = field(default_factory=list)
+    domains: list[str] = field(default_factory=list)
+
+    def fits(self, text: str) -> bool:
+        """Whether a post has all the tags, and links to the pages and domains, as its facets name them."""
+        if not (self.tags or self.pages or self.domains):
+            return True
+        named = {fold(tag) for _, _, tag in tags(text)}
+        led = {link["url"] for link in links(text)}
+        hosts = {urlsplit(link).hostname for link in led}
+        return named.issuperset(map(fold, self.tags)) and led.issuperset(self.pages) and hosts.issuperset(self.domains)
 
 
 class Searching:
@@ -83,19 +98,22 @@ class Searching:
             keep &= world.created_at[found] < until
         found = found[keep]
         langs = {lang.casefold() for lang in wanted.langs}
-        return np.array([post for post in found.tolist() if {world.language(post).casefold()} >= langs], np.int64)
+        spoken = [post for post in found.tolist() if {world.language(post).casefold()} >= langs]
+        return np.array([post for post in spoken if wanted.fits(world.texts[post])], np.int64)
 
     def _wanted(self, asked: Asked, q: str) -> _Wanted:
         """The filters of the query and of the parameters together."""
-        given = [(match[1] or match[3], match[2] or match[4]) for match in _FILTER.finditer(q) if match[1] or match[3]]
-        words = _FILTER.sub(lambda match: "" if match[1] or match[3] else match[0], q)
+        filters = [[part for part in match.groups() if part] for match in _FILTER.finditer(q)]
+        given = [(name, value) for name, value in filter(None, filters)]
+        words = _FILTER.sub(lambda match: "" if any(match.groups()) else match[0], q)
         given += [(name, value) for name in ("author", "mentions", "lang") if (value := asked.one(name))]
-        tags = [f"#{value}" for name, value in asked.query if name == "tag"]
-        links = [f'"{value}"' for name, value in asked.query if name in ("url", "domain")]
+        labels = [value for name, value in asked.query if name == "tag"]
+        pages = [value for name, value in asked.query if name == "url"]
+        domains = [value for name, value in asked.query if name == "domain"]
         words = "" if words.strip() == _EVERYTHING else words
-        wanted = _Wanted(" ".join([*words.split(" "), *tags, *links]).strip())
+        wanted = _Wanted(words.strip(), tags=labels, pages=pages, domains=domains)
         lists = {"from": wanted.authors, "author": wanted.authors, "to": wanted.answered, "lang": wanted.langs}
-        lists |= {"mentions": wanted.mentioned, "@": wanted.mentioned}
+        lists |= {"mentions": wanted.mentioned, "@": wanted.mentioned, "#": labels}
         moments = {"since": wanted.since, "until": wanted.until}
         for name, value in given:
             if name in moments:

@@ -10,11 +10,13 @@ from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.bluesky.entities import asked_for
 from socialcrawl.sources.bluesky.naming import is_did, is_handle
 from socialcrawl.sources.bluesky.parse import stamp
-from socialcrawl.sources.looking import known_as, looked_up, mentioners, why
+from socialcrawl.sources.bluesky.wishes import EACH, LOOK_UP, looked_at, willing
+from socialcrawl.sources.looking import looked_up, mentioners, why
 from socialcrawl.sources.reading import Reading
 
 PROFILES = "/xrpc/app.bsky.actor.getProfiles"
@@ -107,10 +109,12 @@ class BlueskySource:
         if query.startswith(LIST):
             yield from self._members(reading, query.removeprefix(LIST))
             return {pick.n: reading.authors()}
-        asked = {"query": query, "sort": "latest", **self.since, **self.until}
+        asked = {**asked_for(query), "sort": "latest", **self.since, **self.until}
         last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
-            yield from self._pages(reading, ACTORS, {"query": query}, pages=self.search_pages, first=SECOND)
+            yield from self._pages(
+                reading, ACTORS, {"query": query, **self._care}, pages=self.search_pages, first=SECOND
+            )
             reading.missing = reading.missing or "protected"  # of no account where some were found
         return {pick.n: reading.authors()}
 

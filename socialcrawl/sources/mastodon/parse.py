@@ -109,7 +109,7 @@ class Reader:
             for place, status in enumerate(statuses.values())
             for name, kind in mentioned(status, known)
         ]
-        hits = [self.hits(row.text, row.lang, row.created_at) for row in rows]
+        hits = [self.hits(row.text, row.lang, row.created_at, row.urls) for row in rows]
         return Page(posts=rows, hits=hits, mentions=mentions, accounts=accounts, answered=answered)
 
     def _row(self, key: str, status: Json, known: Known) -> PostRow:

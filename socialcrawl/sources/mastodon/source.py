@@ -7,8 +7,10 @@ from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
 from socialcrawl.model import Node, Pick, Reply, Request, Who, iso
 from socialcrawl.protocols import Batch, Talk
+from socialcrawl.relevance import fold
 from socialcrawl.sources.marks import Snowflakes
 from socialcrawl.sources.mastodon import names
+from socialcrawl.sources.mastodon.entities import ENTITIES
 from socialcrawl.sources.probing import Probing
 from socialcrawl.sources.reaching import DOWN
 from socialcrawl.sources.reading import Reading
@@ -115,7 +117,7 @@ class MastodonSource:
         if tag := hashtag(query):
             yield from self._pages(reading, self.home, TAG, {"hashtag": tag, **self._care}, pages=pages)
         if self.signed_in and not query.startswith("#") and reading.missing != "temporary":
-            asked = {"q": query, "type": "statuses", **self._care}
+            asked = {"q": f'"{query}"' if is_plain(query) else query, "type": "statuses", **self._care}
             yield from self._pages(reading, self.home, SEARCH, asked, pages=pages, first=SECOND, by="offset")
         return {pick.n: reading.authors()}
 
@@ -217,5 +219,12 @@ class MastodonSource:
 
 
 def hashtag(query: str) -> str:
-    """The hashtag that a query asks for, without its sign: its words written together; "" where there are none."""
-    return re.sub(r"\W+", "", query)
+    """The hashtag that a query asks for, without its sign: its words written together; "" where there is none."""
+    if is_plain(query):
+        return ""
+    return query[1:] if ENTITIES.mark(fold(query)) else re.sub(r"\W+", "", query)
+
+
+def is_plain(query: str) -> bool:
+    """Return whether a query is an @name or an address: no hashtag has them, and search finds them as they stand."""
+    return bool(ENTITIES.address(query)) or (query.startswith("@") and ENTITIES.mark(fold(query)) is not None)

@@ -58,7 +58,7 @@ def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = Fal
     users = (payload.get("includes") or NOTHING).get("users") or ()
     return Page(
         posts=rows,
-        hits=[hits(row.text, row.lang, row.created_at) for row in rows],
+        hits=[hits(row.text, row.lang, row.created_at, row.urls) for row in rows],
         mentions=mentions,
         accounts=checked([_account(user, words) for user in users], ACCOUNT_TYPES),
         answered=authors,
