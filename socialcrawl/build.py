@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
@@ -25,11 +25,11 @@ from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.run import Parts
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings
+from socialcrawl.sources.ahead import Ahead
 from socialcrawl.sources.excluding import Excluding
 from socialcrawl.sources.focusing import Focus
 from socialcrawl.standings import Keeping, drawn, standings
 from socialcrawl.store.campaigns import Change, Line, campaign, line
-from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.sparing import Sparing
 from socialcrawl.store.held import Reuse
@@ -147,9 +147,9 @@ def build(
         undo.pop_all()
     along = line(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
-    source = _source(meant, along.texts, clock.now())
+    source, ahead = _source(meant, along.texts, store, clock.now)
     seeds = _seeds(meant, along, names)
-    crawl = _crawl(meant, seeds, source)
+    crawl = ahead.crawl = _crawl(meant, seeds, source)
     most, together = settings.budget.max_nodes, settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = crawl if most is None else Bounded(crawl, most)
@@ -200,12 +200,13 @@ def _crawl(meant: Plan, seeds: Seeds, source: Source) -> Crawling:
     return Collect(seeds, estimator, settings.crawl.steps, source.width, choice, shadows=looking_on(settings))
 
 
-def _source(meant: Plan, queries: list[str], now: float) -> Source:
+def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, Ahead]:
     """The platform, as the campaign asks it: neither the forgotten nor the excluded; a sample judges who is read."""
-    source = meant.platform.source(meant.terms, queries, now)
+    ahead = Ahead(store, meant.accounts, now)
+    source = meant.platform.source(replace(meant.terms, ahead=ahead), queries, now())
     if meant.settings.kind == "sample":
         source = Focus(source, predicate(meant.settings), wider(meant.settings))
-    return Sparing(Excluding(source, meant.accounts))
+    return Sparing(Excluding(source, meant.accounts)), ahead
 
 
 def _planner(meant: Plan, allowed: Access, member: Membership | None) -> WindowPlanner:
@@ -234,8 +235,7 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         whole = settings.model_dump(mode="json")
         leave = Change(meant.topic.hits, meant.queries) if change else None
         identity = settings.identity(meant.usernames)
-        counting = Counting.of(meant.topic)
-        number = campaign(connection, whole, identity, now, change=leave, queries=meant.queries, counting=counting)
+        number = campaign(connection, whole, identity, now, change=leave, queries=meant.queries)
         undo.pop_all()
     source = settings.source
     links = meant.terms.links

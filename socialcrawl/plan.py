@@ -89,6 +89,7 @@ class Plan:
             learning=(max(refresh.check, refresh.z), refresh.check + refresh.z),
             latest=settings.source.platform == "x" and self.platform.expanded(settings) and not exists,
             inward=settings.kind == "sample" and settings.sample.inward,
+            heeds=roles.heeds and settings.source.opt_outs,
         )
 
     @property
@@ -218,8 +219,7 @@ def about(settings: Settings) -> Topic:
             "Nothing tells what the sample is of: name keywords under [topic]; or, where names or addresses tell who "
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
-    entities = known.of(settings).entities
-    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree), entities)
+    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree))
 
 
 def _check_keywords(keywords: Sequence[str]) -> None:

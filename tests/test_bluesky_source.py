@@ -21,6 +21,7 @@ from socialcrawl.sources.bluesky.source import (
 
 NOBODY = Who(None, None)
 ANN = Who(did("ann"), "ann.test")
+PLAIN = {"opt_outs": False}
 EXPAND = Pick(7, Node(3), "expand")
 LIST = f"at://{did('bob')}/app.bsky.graph.list/3klist"
 
@@ -51,7 +52,7 @@ def converse(talk, *replies):
 
 
 def test_an_account_is_asked_by_its_feed():
-    (request,), outcomes = converse(talk_of(EXPAND, ANN), ok(posts=2, hits=1, targets=[9], target_hits=[1]))
+    (request,), outcomes = converse(talk_of(EXPAND, ANN, **PLAIN), ok(posts=2, hits=1, targets=[9], target_hits=[1]))
     assert (request.key, request.endpoint, request.items, request.most) == ((7, 1), FEED, 100, 0)
     assert dict(request.params) == {"id": did("ann"), "filter": "posts_with_replies", "limit": "100"}
     assert (outcomes[7].targets.tolist(), outcomes[7].alpha.tolist(), outcomes[7].value) == ([9], [1.0], 1.0)
@@ -84,28 +85,28 @@ def test_what_is_no_handle_is_unknown_without_a_request(who):
 
 def test_after_a_restart_an_account_whose_id_was_learned_asks_for_the_same_page():
     _, feed = converse(talk_of(EXPAND, Who(None, "ann.test")), ok(found={3: did("ann")}), ok())[0]
-    assert feed == next(talk_of(EXPAND, Who(did("ann"), "ann.test")))
+    assert feed == next(talk_of(EXPAND, ANN, **PLAIN))
 
 
 def test_pages_are_followed_by_their_cursor_up_to_the_number_wanted():
-    requests, outcomes = converse(talk_of(EXPAND, ANN, pages_per_user=3), ok("b"), ok("c"), ok("d", at=9.0))
+    requests, outcomes = converse(talk_of(EXPAND, ANN, **PLAIN, pages_per_user=3), ok("b"), ok("c"), ok("d", at=9.0))
     assert [request.key for request in requests] == [(7, 1), (7, 2), (7, 3)]
     assert [request.params.get("cursor") for request in requests] == [None, "b", "c"]
     assert outcomes[7].at == 9.0
-    assert len(converse(talk_of(EXPAND, ANN, pages_per_user=9), ok("b"), ok())[0]) == 2
+    assert len(converse(talk_of(EXPAND, ANN, **PLAIN, pages_per_user=9), ok("b"), ok())[0]) == 2
 
 
 def test_bounds_in_time_are_told_to_feeds_and_searches_in_whole_seconds():
     bounds = {"begin": 1_767_225_600.9, "end": 1_769_904_000.1}  # 2026-01-01 and 2026-02-01
-    feed = next(talk_of(EXPAND, ANN, **bounds))
+    feed = next(talk_of(EXPAND, ANN, **PLAIN, **bounds))
     assert feed.params["since"] == "2026-01-01T00:00:00.000Z"
     assert "until" not in feed.params
-    search = next(talk_of(Pick(0, Node(-1), "search"), **bounds))
+    search = next(talk_of(Pick(0, Node(-1), "search"), **PLAIN, **bounds))
     assert (search.params["since"], search.params["until"]) == (feed.params["since"], "2026-02-01T00:00:01.000Z")
 
 
 def test_whom_an_account_follows_is_asked_after_its_posts_where_it_counts():
-    talk = talk_of(EXPAND, ANN, pages_per_user=2, follows=2, follow=3)
+    talk = talk_of(EXPAND, ANN, **PLAIN, pages_per_user=2, follows=2, follow=3)
     replies = ok(posts=1, hits=1, targets=[4, 5], target_hits=[1, 1]), ok("x", follows=[5, 6]), ok("y", follows=[8])
     requests, outcomes = converse(talk, *replies)
     assert [(r.endpoint, r.key[1], dict(r.params)) for r in requests[1:]] == [
@@ -119,26 +120,28 @@ def test_whom_an_account_follows_is_asked_after_its_posts_where_it_counts():
 
 def test_an_account_that_is_gone_is_not_asked_whom_it_follows():
     gone = ok(kind="missing", missing={3: "suspended"})
-    requests, outcomes = converse(talk_of(EXPAND, ANN, follows=1), gone)
+    requests, outcomes = converse(talk_of(EXPAND, ANN, **PLAIN, follows=1), gone)
     assert (len(requests), outcomes[7].missing) == (1, "suspended")
 
 
 def test_what_was_read_of_an_account_that_goes_between_two_pages_stays():
     _, outcomes = converse(
-        talk_of(EXPAND, ANN, pages_per_user=2), ok("b", posts=3, hits=2), ok(kind="missing", missing={3: "deleted"})
+        talk_of(EXPAND, ANN, **PLAIN, pages_per_user=2),
+        ok("b", posts=3, hits=2),
+        ok(kind="missing", missing={3: "deleted"}),
     )
     assert (outcomes[7].missing, outcomes[7].posts, outcomes[7].occurrences) == (None, 3, 2)
 
 
 @pytest.mark.parametrize("kind", PUT_OFF)
 def test_a_request_that_failed_for_a_while_makes_the_account_temporary(kind):
-    assert converse(talk_of(EXPAND, ANN), Reply(kind, 4.0))[1][7].missing == "temporary"
+    assert converse(talk_of(EXPAND, ANN, **PLAIN), Reply(kind, 4.0))[1][7].missing == "temporary"
     both = talk_of(EXPAND, Who(None, "ann.test"))
     assert converse(both, Reply(kind, 4.0))[1][7].missing == "temporary"
 
 
 def test_a_search_gives_its_authors_in_order():
-    talk = talk_of(Pick(0, Node(-1), "search"), search_pages=2)
+    talk = talk_of(Pick(0, Node(-1), "search"), search_pages=2, opt_outs=False)
     first, second = ok("c", posts=2, found={5: "x", 4: "y"}), ok(posts=1, found={4: "y", 6: "z"})
     requests, outcomes = converse(talk, first, second)
     assert [(r.key, r.endpoint) for r in requests] == [((0, 1), SEARCH), ((0, 2), SEARCH)]
@@ -165,7 +168,7 @@ def test_a_closed_search_that_finds_nobody_says_so(second):
 
 
 def test_a_search_that_closes_after_its_first_page_keeps_what_it_found():
-    talk = talk_of(Pick(0, Node(-1), "search"), search_pages=3)
+    talk = talk_of(Pick(0, Node(-1), "search"), search_pages=3, opt_outs=False)
     _, outcomes = converse(talk, ok("c", posts=2, found={5: "x"}), CLOSED)
     assert (outcomes[0].targets.tolist(), outcomes[0].missing) == ([5], None)
 
@@ -288,4 +291,87 @@ def test_talks_end_answer_every_pick_and_can_be_replayed(act, known, data):
 
 
 def test_pages_that_no_store_has_seen_count_nothing():
-    assert converse(talk_of(EXPAND, ANN), Reply("ok", 1.0, rows=Page()))[1][7].posts == 0
+    assert converse(talk_of(EXPAND, ANN, **PLAIN), Reply("ok", 1.0, rows=Page()))[1][7].posts == 0
+
+
+NEXT = [Who(did(f"next{n}"), None) for n in range(40)]
+
+
+def test_an_account_is_looked_up_before_its_feed_together_with_those_that_come_next():
+    talk = talk_of(EXPAND, ANN, ahead=lambda: [ANN, *NEXT])
+    (look_up, feed), outcomes = converse(talk, ok(found={3: did("ann"), 4: did("next0")}), ok(posts=1))
+    assert (look_up.key, look_up.endpoint, look_up.items) == ((7, 0), PROFILES, 25)
+    assert look_up.params["ids"].split(",") == [who.id for who in (ANN, *NEXT[:24])]
+    assert (feed.key, feed.endpoint, feed.params["id"]) == ((7, 1), FEED, did("ann"))
+    assert (outcomes[7].missing, outcomes[7].targets.tolist()) == (None, [])
+
+
+def test_accounts_that_are_read_at_once_look_up_different_ones_that_come_next():
+    batch = (EXPAND, Pick(8, Node(4), "recrawl", since="x"))
+    whos = {Node(3): ANN, Node(4): Who(did("bob"), None)}
+    first, second = (next(talk) for talk in source(ahead=lambda: [*whos.values(), *NEXT]).talks(batch, whos))
+    asked = [request.params["ids"].split(",") for request in (first, second)]
+    assert asked[0][0] == did("ann")
+    assert asked[1][0] == did("bob")
+    assert not {*asked[0]} & {*asked[1]}
+
+
+def test_what_the_database_knows_of_an_account_is_enough():
+    requests, _ = converse(talk_of(EXPAND, ANN), ok(kind="held", found={3: did("ann")}), ok())
+    assert [request.endpoint for request in requests] == [PROFILES, FEED]
+
+
+def test_an_account_that_the_database_does_not_know_is_asked_for_where_it_knew_others():
+    held = ok(kind="held", found={4: did("next0")})
+    requests, outcomes = converse(talk_of(EXPAND, ANN, ahead=lambda: NEXT), held, ok(found={3: did("ann")}), ok())
+    assert [(request.key, request.endpoint) for request in requests[1:]] == [((7, 2_000_001), PROFILES), ((7, 1), FEED)]
+    assert outcomes[7].missing is None
+
+
+def test_nothing_is_asked_for_of_an_account_that_opted_out():
+    for act in ("seed", "expand", "recrawl", "walk"):
+        requests, outcomes = converse(talk_of(Pick(7, Node(3), act), ANN), ok(missing={3: "opted-out"}))
+        assert (len(requests), outcomes[7].missing) == (1, "opted-out")
+
+
+def test_why_an_account_has_no_profile_is_asked_without_keeping_a_post():
+    gone = ok(kind="missing", missing={3: "suspended"})
+    (_, why), outcomes = converse(talk_of(EXPAND, ANN), ok(missing={3: "unknown"}), gone)
+    assert (why.endpoint, why.params["latest"], why.params["limit"]) == (FEED, "post", "1")
+    assert outcomes[7].missing == "suspended"
+    assert converse(talk_of(EXPAND, ANN), ok(missing={3: "unknown"}), ok())[1][7].missing == "unknown"
+
+
+AUTHORS = {node: did(f"author{node}") for node in range(10, 40)}
+
+
+def test_the_authors_of_a_search_are_looked_up_25_at_a_time_before_their_posts_are_asked_for():
+    nodes = list(AUTHORS)
+    first = ok(found={node: AUTHORS[node] for node in nodes[:25] if node != 12}, missing={12: "opted-out"})
+    second = ok(found={node: AUTHORS[node] for node in nodes[25:]})
+    page = ok(posts=2, found={10: AUTHORS[10]})
+    talk = talk_of(Pick(0, Node(-1), "search"))
+    requests, outcomes = converse(talk, ok(found=AUTHORS), first, second, page)
+    assert [request.endpoint for request in requests] == [SEARCH, PROFILES, PROFILES, SEARCH]
+    assert (requests[0].params["show"], requests[0].items) == ("authors", 0)
+    assert [request.items for request in requests[1:3]] == [25, 5]
+    assert requests[3].key == (0, 1)
+    assert requests[3].params["ids"].split(",") == [AUTHORS[node] for node in nodes if node != 12]
+    assert outcomes[0].targets.tolist() == [10]
+    assert len({request.key for request in requests}) == 4
+
+
+def test_a_page_of_a_search_whose_authors_all_opted_out_is_not_asked_for_and_the_next_one_is():
+    talk = talk_of(Pick(0, Node(-1), "search"), search_pages=2)
+    found = {10: AUTHORS[10]}
+    requests, outcomes = converse(talk, ok("c", found=found), ok(missing={10: "opted-out"}), ok())
+    assert [request.params.get("cursor") for request in requests if request.endpoint == SEARCH] == [None, "c"]
+    assert outcomes[0].targets.tolist() == []
+
+
+@pytest.mark.parametrize("kind", PUT_OFF)
+def test_no_post_of_a_search_is_asked_for_while_its_authors_cannot_be_looked_up(kind):
+    talk = talk_of(Pick(0, Node(-1), "search"))
+    requests, outcomes = converse(talk, ok(found={10: AUTHORS[10]}), Reply(kind, 4.0))
+    assert [request.endpoint for request in requests] == [SEARCH, PROFILES]
+    assert outcomes[0].missing == "temporary"

@@ -50,7 +50,10 @@ def test_the_authors_of_the_newest_mentions_are_the_targets(people, begin, end):
     assert (handles(who, outcome), outcome.posts) == (expected, posts)
     assert len(expected) > 5
     assert (outcome.missing, outcome.value, set(outcome.alpha.tolist())) == (None, 0.0, {0.0})
-    assert [(request.endpoint, request.key) for request, _ in who.told] == [(PROFILES, (0, 0)), (SEARCH, (0, 1))]
+    endpoints = [request.endpoint for request, _ in who.told]
+    look_ups = -(-len(expected) // 25)  # of who wrote the posts, before these are asked for
+    assert endpoints == [PROFILES, SEARCH, *[PROFILES] * look_ups, SEARCH]
+    assert [request.params.get("show") for request in who.asked(SEARCH)] == ["authors", None]
 
 
 def test_no_more_than_a_hundred_posts_are_read():
@@ -60,7 +63,8 @@ def test_no_more_than_a_hundred_posts_are_read():
         (pick,) = who.picks("inward", [handle(people, STAR)])
         outcome = who.ask((pick,))[pick.n]
         assert handles(who, outcome) == [f"fan{i}.mock.social" for i in range(129, 29, -1)]
-    assert len(who.asked(SEARCH)) == 1
+    assert [request.params.get("show") for request in who.asked(SEARCH)] == ["authors", None]
+    assert len(who.asked(PROFILES)) == 1 + 4
 
 
 def test_whom_nobody_mentions_has_no_targets_and_the_gone_are_missing(people):

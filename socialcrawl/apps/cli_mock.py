@@ -33,7 +33,10 @@ Latency = Annotated[str | None, typer.Option(help="How long an answer takes: 50m
 Cap = Annotated[int | None, typer.Option(min=1, help="X: posts of a billing cycle; then 429.")]
 Credit = Annotated[float | None, typer.Option(min=0.0, help="X: dollars that may be billed; then 402.")]
 Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")]
-NoIndex = Annotated[float, typer.Option(min=0.0, max=1.0, help="Mastodon: share of accounts that say noindex.")]
+NoIndex = Annotated[
+    float,
+    typer.Option(min=0.0, max=1.0, help="Share of accounts that opt out: noindex on Mastodon, a label on Bluesky."),
+]
 Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: search only for who has signed in.")]
 Now = Annotated[str | None, typer.Option(help="X: the instant of search and counts, ISO 8601.")]
 Report = Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")]

@@ -34,6 +34,7 @@ from socialcrawl.limits.testing import rounds
 COUNTED, STORED, ASSUMED, SAID = "counted", "stored", "assumed", "said"  # what a number rests on; SAID: by the settings
 CAP = "cap"  # what is reached where the platform's cap on posts is
 TOKENS = "tokens"  # what is reached where no token may ask an endpoint
+LOOKED = 0.2  # look-ups for each account that is read, where others are looked up with it that come next; assumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +130,14 @@ def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iter
     for posts in reads:
         asked = max(1, ceil(posts / most))
         authors = posts * typical.authors if shape.expanded else 0.0
-        yield Phase("searches", 1, {roles.search: _amount(shape, roles.search, asked, posts, authors)})
+        yield Phase("searches", 1, _searched(shape, roles.search, asked, posts, authors=authors))
     for name, users in ((roles.by_name, rest.names), (roles.by_id, rest.ids)):
         if users and name:
             yield Phase("look-ups", 1, {name: _amount(shape, name, looks(shape, users), 0, users)})
     yield Phase("seeds", rest.seeds, _account(shape, typical, 0.0), 1)
     alone = unreturned(shape, typical, done, now)
     if alone:
-        yield Phase("steps", alone, _account(shape, typical, typical.named), 1)
+        yield Phase("steps", alone, _account(shape, typical, _named(shape, typical.named)), 1)
     yield Phase("steps", rest.steps - alone, _step(shape, typical), 1, alone)
 
 
@@ -172,7 +173,7 @@ def _ahead(shape: Shape, typical: Typical, done: Done, now: float) -> tuple[list
 
 def _speed(shape: Shape, typical: Typical) -> float:
     """First visits per second that the windows and the answers allow; 0 if nobody may ask."""
-    means = {name: mean.requests for name, mean in _account(shape, typical, typical.named).items()}
+    means = {name: mean.requests for name, mean in _account(shape, typical, _named(shape, typical.named)).items()}
     speeds = [pace(shape, name) / requests for name, requests in means.items() if requests]
     speeds += [pool_pace(shape, pool) / asked for pool, asked in pooled(shape, means).items() if asked]
     waited = sum(means.values()) * typical.answer / shape.flight
@@ -181,11 +182,13 @@ def _speed(shape: Shape, typical: Typical) -> float:
 
 def _step(shape: Shape, typical: Typical) -> dict[str, Amount]:
     """The mean of a step, of which so many go back."""
-    first = _account(shape, typical, typical.named)
+    first = _account(shape, typical, _named(shape, typical.named))
     if shape.inward and shape.roles.inward:
         found = min(full(shape, shape.roles.inward), typical.posts_per_page)
-        asked = _amount(shape, shape.roles.inward, 1, found, 0)
-        first[shape.roles.inward] = _plus(first.get(shape.roles.inward, Amount()), asked)
+        for name, asked in _searched(
+            shape, shape.roles.inward, 1, found, authors=0, strangers=found * typical.authors
+        ).items():
+            first[name] = _plus(first.get(name, Amount()), asked)
     if not shape.back:
         return first
     again = _return(shape, typical)
@@ -198,10 +201,29 @@ def _return(shape: Shape, typical: Typical) -> dict[str, Amount]:
     roles = shape.roles
     most, pages = shape.pages_per_user * full(shape, roles.timeline), min(typical.return_pages, shape.pages_per_user)
     means = {roles.timeline: _amount(shape, roles.timeline, pages, min(typical.returned, most), 0)}
-    if typical.return_named and roles.by_name:
-        look = _amount(shape, roles.by_name, typical.return_named, 0, typical.return_named)
+    if (named := _named(shape, typical.return_named)) and roles.by_name:
+        look = _amount(shape, roles.by_name, named, 0, named)
         means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
     return means
+
+
+def _named(shape: Shape, named: float) -> float:
+    """The share of accounts that are looked up before they are read: `named` are those known by name only."""
+    return max(named, LOOKED) if shape.heeds else named
+
+
+def _searched(
+    shape: Shape, endpoint: str, pages: float, posts: float, *, authors: float, strangers: float | None = None
+) -> dict[str, Amount]:
+    """The mean of a search for posts; where profiles come before posts, its authors are looked up in between.
+
+    `strangers` are the authors who have to be; None: all.
+    """
+    asked = _amount(shape, endpoint, 2 * pages if shape.heeds else pages, posts, authors)
+    if not shape.heeds:
+        return {endpoint: asked}
+    users = authors if strangers is None else strangers
+    return {endpoint: asked, shape.roles.by_id: _amount(shape, shape.roles.by_id, looks(shape, users), 0, users)}
 
 
 def _part(mean: Amount | None, share: float) -> Amount:
@@ -214,7 +236,7 @@ def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
     """The mean of asking one account: perhaps a look-up by name, then its pages."""
     roles = shape.roles
     # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
-    told = min(named, typical.missing)
+    told = 0.0 if shape.heeds else min(named, typical.missing)
     pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
     posts = pages * min(full(shape, roles.timeline), typical.posts_per_page)
     means = {roles.timeline: _amount(shape, roles.timeline, pages + typical.missing - told, posts, 0)}

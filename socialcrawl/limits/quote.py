@@ -9,7 +9,20 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from socialcrawl.limits.likely import FULL, Reached, Typical, likely, unreturned
-from socialcrawl.limits.shape import Amount, Done, Left, Shape, allowed, bursts, left, looks, pace, price, times
+from socialcrawl.limits.shape import (
+    Amount,
+    Done,
+    Left,
+    Shape,
+    allowed,
+    bursts,
+    full,
+    left,
+    looks,
+    pace,
+    price,
+    times,
+)
 from socialcrawl.limits.testing import most_users, tests
 
 
@@ -80,12 +93,14 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
     # The id of a named account may be known, or become known by a search; then it is looked up by that.
     either = rest.names if shape.queries or done.known else 0
     # Every account after the seeds may be one that is known by its name only.
+    twice = 2 if shape.heeds else 1  # who wrote the posts of a page, and then the posts
     asked = [
-        (roles.search, searches, 0.0, 0.0),
-        (roles.by_name, looks(shape, rest.names) + steps, rest.names, steps),
+        (roles.search, twice * searches, 0.0, 0.0),
+        (roles.by_name, looks(shape, rest.names) + (accounts if shape.heeds else steps), rest.names, steps),
         (roles.by_id, looks(shape, rest.ids + either), rest.ids + either, 0.0),
         (roles.timeline, accounts * shape.pages_per_user, 0.0, 0.0),
-        (roles.inward if shape.inward else "", steps, 0.0, 0.0),
+        (roles.inward if shape.inward else "", twice * steps, 0.0, 0.0),
+        *_heeding(shape, searches + (steps if shape.inward else 0), accounts),
     ]
     sums: dict[str, tuple[float, float, float]] = {}  # one endpoint may do several things
     for name, requests, together, singly in asked:
@@ -96,6 +111,15 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
         name: _cut(shape, rest, name, requests, together=together, singly=singly)
         for name, (requests, together, singly) in sums.items()
     }
+
+
+def _heeding(shape: Shape, pages: float, accounts: float) -> list[tuple[str, float, float, float]]:
+    """The look-ups of the authors of so many pages of searches; those of accounts tell of others besides."""
+    if not shape.heeds:
+        return []
+    authors = times(pages, full(shape, shape.roles.search))
+    together = times(accounts, shape.roles.together)
+    return [(shape.roles.by_id, times(pages, looks(shape, full(shape, shape.roles.search))), authors + together, 0.0)]
 
 
 def _tests(shape: Shape, rest: Left, done: Done) -> dict[str, Amount]:

@@ -17,7 +17,8 @@ class Roles:
 
     `probe` tells of `probed` users at once who is there, `probe_named` of those who are known by their name only where
     that is another endpoint, `last` of one who is when it posted last, where the former does not tell that; `inward`
-    finds the posts that mention a user. "": there is none.
+    finds the posts that mention a user. "": there is none. `heeds` says that posts come without what their authors say
+    in their profiles, which are looked up before where that counts.
     """
 
     search: str
@@ -31,6 +32,7 @@ class Roles:
     probed: int = 1
     last: str = ""
     inward: str = ""
+    heeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Shape:
         learning: of tests, at least and at most how many come before the order begins, as a round of their own.
         latest: whether a test also brings the latest post, which is billed.
         inward: whether steps also ask who mentions an account.
+        heeds: whether accounts are looked up before their posts are read; see `Roles`.
     """
 
     policy: Policy
@@ -77,6 +80,7 @@ class Shape:
     learning: tuple[int, int] = (0, 0)
     latest: bool = False
     inward: bool = False
+    heeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from socialcrawl.lab.posts import fold
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")
 HERE, SUSPENDED, PROTECTED, DELETED = range(4)
 
+Chosen = float | Collection[str]
+"""A share of the accounts (0..1), or folded names as the file has them."""
+
 _NOT_LEGAL = re.compile(r"[^A-Za-z0-9_]+")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LARGEST = 2**63 - 1
@@ -83,3 +86,11 @@ def fates(hashes: NDArray[np.uint64], missing: float) -> NDArray[np.int8]:
     share = (hashes >> np.uint64(11)).astype(np.float64) / 2.0**53
     how = (hashes % np.uint64(3)).astype(np.int8) + np.int8(SUSPENDED)
     return np.where(share < missing, how, np.int8(HERE)).astype(np.int8)
+
+
+def chosen(key: str, which: Chosen, what: bytes) -> bool:
+    """Whether the account of a folded name is among the chosen; `what` keeps one choice apart from another."""
+    if not isinstance(which, float | int):
+        return key in which
+    drawn = int.from_bytes(blake2b(key.encode(), key=what, digest_size=7).digest())
+    return drawn < which * 2**56

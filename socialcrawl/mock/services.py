@@ -33,6 +33,8 @@ def _bluesky(world: World, settings: MockSettings, changes: Changes) -> Platform
         changes=changes,
         closed_search=settings.closed_search,
         passwords=settings.passwords,
+        nobot=settings.nobot,
+        labelled=settings.noindex,
     )
     return Served(service, changes)
 

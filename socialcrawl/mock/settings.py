@@ -65,7 +65,9 @@ class MockSettings:
         home: the Mastodon instance of accounts that name none.
         passwords: who may sign in to Bluesky: app password by handle; None lets everybody in.
         closed_search: whether Bluesky's search refuses who is not signed in.
-        noindex, nobot: the share of Mastodon's accounts that want to be in no index, or say #nobot; 0..1.
+        noindex: the share of accounts that want to be in no index: on Mastodon by `noindex`, on Bluesky by the label
+            !no-unauthenticated; 0..1.
+        nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
         held: the bytes of X's answers that are held, so that they need not be made again.
         scenario: the file of a scenario of faults, see docs/faults.md; None is none.
         credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from socialcrawl.entities import Entities
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.shape import Roles
 from socialcrawl.liveness import Activity
-from socialcrawl.model import Credential, Grant, Reply, Request
+from socialcrawl.model import Credential, Grant, Reply, Request, Who
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Links, Topic
 from socialcrawl.settings import Settings
@@ -29,6 +28,7 @@ class Terms:
         policy: windows, page sizes and prices.
         base: the address of the server.
         names: the accounts to begin with.
+        ahead: tells which accounts will probably be read next and have no profile yet.
     """
 
     settings: Settings
@@ -36,6 +36,7 @@ class Terms:
     policy: Policy
     base: str
     names: Sequence[str] = ()
+    ahead: Callable[[], Sequence[Who]] = tuple
 
     @property
     def activity(self) -> Activity | None:
@@ -78,8 +79,6 @@ class Platform(Protocol):
     """Whether named accounts are looked up before they are asked."""
     advice: str
     """What a person can do where the searches find nobody."""
-    entities: Entities
-    """What it finds in texts beside words."""
 
     def expanded(self, settings: Settings) -> bool:
         """Whether searches bring all that is needed of the authors; else they are looked up."""

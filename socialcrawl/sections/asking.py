@@ -71,7 +71,7 @@ class SourceSection(Section):
         default=None, description="an address at which whoever is asked can reach you, in the User-Agent"
     )
     opt_outs: bool = Field(
-        default=True, description="leave alone who does not want to be collected (noindex, #nobot, robots.txt)"
+        default=True, description="skip accounts and pages that opt out (noindex, #nobot, robots.txt)"
     )
     tokens: list[TokenSection] = Field(default=[], description="several tokens instead of token_env")
     vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")

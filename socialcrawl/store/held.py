@@ -4,7 +4,7 @@ Only what the platform itself answered counts, never a reply that was held: a ch
 younger than it is. The answer is made anew for the campaign that asks, whose topic may be another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import orjson
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
 from socialcrawl.model import Answer, Reply, Request, Who, iso
+from socialcrawl.optouts import declines
 from socialcrawl.relevance import Hits, Links
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Lookup, among
@@ -21,7 +22,8 @@ from socialcrawl.store.seen import Seen
 from socialcrawl.store.tables import account, post, request
 from socialcrawl.store.writes import Writes
 
-LOOK_UPS = {"/2/users": "ids", "/2/users/by": "usernames"}  # endpoints of profiles, and the parameter that names them
+LOOK_UPS = ("/2/users", "/2/users/by", "/xrpc/app.bsky.actor.getProfiles")
+"""Endpoints of profiles; the parameters ids and usernames name whose."""
 HOUR, DAY = 3600.0, 24.0  # seconds, hours
 FOR_A_DAY = ("/robots.txt",)  # endpoints whose answers hold for so long (RFC 9309), whatever a campaign says
 
@@ -54,13 +56,12 @@ class Held:
     def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse, seen: Seen) -> None:
         self.reuse, self._write, self._nodes, self._seen = reuse, writes, nodes, seen
         self.returning: frozenset[int] = frozenset()  # the picks of the open batch that go back to an account
+        self._silent: dict[int, str] = {}  # accounts that opted out, and when they were found to have: no row says so
         asked = (request.c.id, request.c.campaign, request.c.n, request.c.part, request.c.kind, request.c.arrived_at)
         self._asked = Lookup(connection, select(*asked).where(among(connection, request.c.digest)))
         came = (request.c.cursor, request.c.post_ids, request.c.nodes)
         self._came = Lookup(connection, select(*came).where(among(connection, request.c.id)))
-        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at, post.c.urls).where(
-            among(connection, post.c.id)
-        )
+        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at).where(among(connection, post.c.id))
         self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
         who = select(account.c.node, account.c.platform_id, account.c.username)
         self._linking = Linking(connection, reuse.links, writes.platform, reuse.hits)
@@ -71,6 +72,18 @@ class Held:
     def hours(self, asked: Request) -> float:
         """For how many hours an answer to this question holds; 0 and less: it is always asked."""
         return max(self.reuse.hours, DAY) if asked.endpoint.endswith(FOR_A_DAY) else self.reuse.hours
+
+    def strangers(self, nodes: Sequence[int], now: float) -> list[Who]:
+        """Those of some accounts whose profiles the database lacks, or has of too long ago."""
+        since = iso(max(0.0, now - self.reuse.hours * HOUR))
+        whos = {node: Who(key, username) for node, key, username in self._who.rows(nodes)}
+        known = {row.node for row in self._by_id.rows([who.id for who in whos.values()]) if row.profile_at >= since}
+        known |= {node for node in whos if self._silent.get(node, "") >= since}
+        return [whos[node] for node in nodes if node in whos and node not in known and whos[node].id]
+
+    def note(self, missing: Mapping[int, str], now: float) -> None:
+        """Remember who of a look-up opted out."""
+        self._silent |= {node: iso(now) for node, why in missing.items() if why == "opted-out"}
 
     def reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
@@ -127,28 +140,34 @@ class Held:
 
     def _users(self, asked: Request, since: str, now: float) -> Reply | None:
         """Those of the users whose profiles are young enough; the others have to be asked for."""
-        named = asked.params.get(LOOK_UPS[asked.endpoint], "")
-        by_id = LOOK_UPS[asked.endpoint] == "ids"
-        keys = (named if by_id else named.lower()).split(",")
-        known = {row[0]: row for row in (self._by_id if by_id else self._by_name).rows(keys)}
-        rows = [row for key in dict.fromkeys(keys) if (row := known.get(key)) and _whole(row, since)]
-        if not rows:
+        heeded, rows = asked.params.get("opt_outs") != "no", []
+        for lookup, named in ((self._by_id, asked.params.get("ids")), (self._by_name, asked.params.get("usernames"))):
+            keys = [] if named is None else (named if lookup is self._by_id else named.lower()).split(",")
+            known = {row[0]: row for row in lookup.rows(keys)}
+            found = [row for key in dict.fromkeys(keys) if (row := known.get(key))]
+            rows += [row for row in found if self._whole(row, since, heeded=heeded)]
+        by_id = self._nodes.known((asked.params.get("ids") or "").split(",")) if self._silent and heeded else ()
+        silent = {node: "opted-out" for node in by_id if self._silent.get(node, "") >= since}
+        rows = [row for row in rows if row.node not in silent]
+        if not rows and not silent:
             return None
         same = self._nodes.claims({row.handle: row.node for row in rows})
         hidden = {row.node: "protected" for row in rows if row.protected}
         about = {row.node: row.platform_id for row in rows}
-        return Reply("held", now, Answer(found=about, missing={**hidden, **same}), limits=[])
+        return Reply("held", now, Answer(found=about, missing={**hidden, **silent, **same}), limits=[])
+
+    def _whole(self, row: Any, since: str, *, heeded: bool) -> bool:
+        """Whether a profile is young enough, and says whether the posts can be read at all."""
+        if self._write.platform == "x":
+            return bool(row.profile_at >= since and row.protected is not None)
+        return bool(row.profile_at >= since and not (heeded and declines(row.description)))
 
 
 def _profiles(connection: Connection, platform: str, key: Column[Any]) -> Select[Any]:
     """Profiles by a key, which comes first; of several that had a name, the one seen with it last comes last."""
-    columns = (account.c.node, account.c.platform_id, account.c.handle, account.c.protected, account.c.profile_at)
+    told = (account.c.description, account.c.protected, account.c.profile_at)
+    columns = (account.c.node, account.c.platform_id, account.c.handle, *told)
     shown = (account.c.platform_id.is_not(None), account.c.profile_at.is_not(None))
     ours = account.c.platform == literal_column(f"'{platform}'")
     asked = select(key.label("key"), *columns).where(ours, among(connection, key))
     return asked.where(*shown).order_by(account.c.profile_at, account.c.node.desc())
-
-
-def _whole(row: Any, since: str) -> bool:
-    """Whether a profile is young enough, and says whether the posts can be read at all."""
-    return row.profile_at >= since and row.protected is not None

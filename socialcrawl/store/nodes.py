@@ -102,6 +102,10 @@ class Nodes:
         claims = [(handle, claim) for handle, claim, key in self._names.rows(list(by_handle)) if key is None]
         return {claim: f"same-as:{by_handle[handle]}" for handle, claim in claims if claim != by_handle[handle]}
 
+    def known(self, ids: Sequence[str]) -> list[int]:
+        """The numbers of those accounts of some platform ids that are known."""
+        return [node for _, node, _ in self._ids.rows(ids)]
+
     def by_name_only(self, handles: Sequence[str]) -> dict[str, int]:
         """The first account of each name, in lower case, that was stored by this name and has no id still."""
         found = sorted((node, handle) for handle, node, key in self._names.rows(handles) if key is None)

@@ -124,6 +124,13 @@ class SqlStore:
         with self._transaction():
             return self._held.reply(request, now)
 
+    def strangers(self, nodes: Sequence[Node], now: float) -> Sequence[Who]:
+        """Those of some accounts whose profiles have to be asked for; none where no answer is taken again."""
+        if self._held is None or self._held.reuse.hours <= 0:
+            return ()
+        with self._transaction():
+            return self._held.strangers(nodes, now)
+
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
         """See `protocols.Store.replies`."""
         if not batch:
@@ -190,6 +197,8 @@ class SqlStore:
         self._write.page(page, numbers, pairs, now)
         again = self._seen.stale(*grant.request.key, [row.id for row in page.posts])
         kept = answers.answer(page, numbers, same, pairs, self.links, again=again)
+        if self._held is not None and kept.missing:
+            self._held.note(kept.missing, reply.at)
         if kept.follows:
             self._write.follows(grant.request.key[0], kept.follows, now)
         payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))

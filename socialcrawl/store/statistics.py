@@ -79,7 +79,7 @@ where p.act in ('seed', 'expand', 'walk') and coalesce(o.missing, '') <> 'tempor
 """
 NAMED = """
 select count(*), count(*) filter (where exists (select 1 from request r
-  where r.campaign = p.campaign and r.n = p.n and r.part = 0 and r.endpoint like :by_name))
+  where r.campaign = p.campaign and r.n = p.n and r.endpoint like :by_name and coalesce(r.kind, '') <> 'held'))
 from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act = 'expand'
 """
 SEARCHED = """

@@ -18,6 +18,7 @@ from socialcrawl.mock.bluesky.sessions import (
 )
 from socialcrawl.mock.bluesky.views import Views
 from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.names import Chosen
 from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
 from socialcrawl.mock.world import World
 
@@ -47,6 +48,8 @@ class BlueskyService:
         handle_domain: the part of every handle behind the username.
         passwords: who may sign in, see `Sessions`.
         access_seconds, refresh_seconds: for how long the tokens of a session hold.
+        nobot: whose description says #nobot.
+        labelled: who has the label !no-unauthenticated.
     """
 
     name = "bluesky"
@@ -64,6 +67,8 @@ class BlueskyService:
         passwords: Mapping[str, str] | None = None,
         access_seconds: int = ACCESS_SECONDS,
         refresh_seconds: int = REFRESH_SECONDS,
+        nobot: Chosen = 0.0,
+        labelled: Chosen = 0.0,
     ) -> None:
         changes = Changes(world) if changes is None else changes
         self.names = Names(world, changes, handle_domain)
@@ -77,7 +82,8 @@ class BlueskyService:
             refresh_seconds=refresh_seconds,
         )
         self._views = {
-            kind: Views(world, self.names, changes, signed_in=kind == "user") for kind in (_PUBLIC.kind, "user")
+            kind: Views(world, self.names, changes, signed_in=kind == "user", nobot=nobot, labelled=labelled)
+            for kind in (_PUBLIC.kind, "user")
         }
         self._handlers = self._methods(world, changes)
         world.warm()

@@ -12,7 +12,7 @@ from socialcrawl.mock.bluesky.names import REPOST, Names, cid_of, record_key
 from socialcrawl.mock.bluesky.writing import Writer
 from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.held import Held
-from socialcrawl.mock.names import PROTECTED
+from socialcrawl.mock.names import PROTECTED, Chosen, chosen
 from socialcrawl.mock.render import stamp
 from socialcrawl.mock.repeating import Repeated, repeated
 from socialcrawl.mock.world import Grouping, World
@@ -20,6 +20,7 @@ from socialcrawl.mock.world import Grouping, World
 _KEPT = 50_000  # short profiles held, about 15 MB
 _KEPT_BYTES = 128 << 20  # of pages of feeds
 _DEFS = "app.bsky.feed.defs#"
+PROFILE, HIDDEN = "app.bsky.actor.profile", "!no-unauthenticated"
 
 
 class Views:
@@ -30,9 +31,21 @@ class Views:
         names: how it is called.
         changes: what became of it.
         signed_in: whether they are shown to somebody, whose relation to them (`viewer`) is told then.
+        nobot: whose description says #nobot.
+        labelled: who has the label !no-unauthenticated.
     """
 
-    def __init__(self, world: World, names: Names, changes: Changes, *, signed_in: bool) -> None:
+    def __init__(
+        self,
+        world: World,
+        names: Names,
+        changes: Changes,
+        *,
+        signed_in: bool,
+        nobot: Chosen = 0.0,
+        labelled: Chosen = 0.0,
+    ) -> None:
+        self._nobot, self._labelled = nobot, labelled
         self._world, self._names, self._changes, self._signed_in = world, names, changes, signed_in
         self._version, self._moment = changes.version, changes.moment
         self._author = lru_cache(_KEPT)(self._short)
@@ -48,7 +61,8 @@ class Views:
 
     def profile(self, row: int, **more: int) -> bytes:
         """The profile of an account, with these counts."""
-        return orjson.dumps({**self._basic(row), "description": "", "indexedAt": self._since(row), **more})
+        says = "People only. #nobot" if chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
+        return orjson.dumps({**self._basic(row), "description": says, "indexedAt": self._since(row), **more})
 
     def posts(self, posts: Sequence[int]) -> bytes:
         """The posts at these positions, as a list."""
@@ -73,12 +87,20 @@ class Views:
             "did": self._names.did(row),
             "displayName": self._world.accounts.shown[row],
             "handle": self._names.handle(row),
-            "labels": [],
+            "labels": self._labels(row),
         }
         blocked = self._changes.fate(row) == PROTECTED
         if self._signed_in or blocked:  # nobody is protected on Bluesky: who hides is shown as one who blocks
             found["viewer"] = {"blockedBy": blocked, "muted": False}
         return found
+
+    def _labels(self, row: int) -> list[dict[str, Any]]:
+        """The labels that an account gave itself, as com.atproto.label.defs#label."""
+        if not chosen(self._world.accounts.keys[row], self._labelled, b"noindex"):
+            return []
+        did = self._names.did(row)
+        uri, cid = f"at://{did}/{PROFILE}/self", cid_of(did, PROFILE, "self")
+        return [{"cid": cid, "cts": self._since(row), "src": did, "uri": uri, "val": HIDDEN}]
 
     def _since(self, row: int) -> str:
         """When the account began: the file does not tell, so when it is first seen in it."""
@@ -88,9 +110,9 @@ class Views:
         return stamp(min(seen, default=int(world.created_at[0])))
 
     def _items(self, posts: Sequence[int]) -> list[str]:
-        chosen = np.asarray(posts, np.int64)
-        retweets = chosen[self._world.references.retweeted_id[chosen] >= 0]
-        answers = chosen[self._world.references.replied_account[chosen] >= 0]
+        items = np.asarray(posts, np.int64)
+        retweets = items[self._world.references.retweeted_id[items] >= 0]
+        answers = items[self._world.references.replied_account[items] >= 0]
         originals = {post: self._repeated(post) for post in retweets.tolist()}
         replies = {post: self._linked(post) for post in answers.tolist()}
         shown = [place for one in originals.values() if one is not None and (place := self._there(one)) >= 0]

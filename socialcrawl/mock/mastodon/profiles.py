@@ -1,17 +1,15 @@
 """Accounts as the JSON of Mastodon 4.6, with the members and in the order of recorded answers."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import Any
 
 from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.follows import Follows
 from socialcrawl.mock.mastodon.instances import Instances
-from socialcrawl.mock.names import PROTECTED, SUSPENDED
+from socialcrawl.mock.names import PROTECTED, SUSPENDED, Chosen, chosen
 from socialcrawl.mock.world import World
 
-Chosen = float | Collection[str]
 NOBODY: Mapping[str, str] = {}
 _NOBODY = {"automatic": [], "manual": [], "current_user": "denied"}
 
@@ -49,7 +47,7 @@ class Profiles:
 
     def hidden(self, row: int) -> bool:
         """Whether the account does not want to be found by searches."""
-        return _chosen(self._world.accounts.keys[row], self._noindex, b"noindex")
+        return chosen(self._world.accounts.keys[row], self._noindex, b"noindex")
 
     def stranger(self, domain: str) -> dict[str, Any]:
         """The members of the first account of the world, as of one that lives on this instance."""
@@ -79,7 +77,7 @@ class Profiles:
     def _standing(self, row: int, domain: str, *, whole: bool) -> dict[str, Any]:
         """That the account is limited; that it has moved, and where to: of that one it is not told again."""
         key = self._world.accounts.keys[row]
-        found: dict[str, Any] = {"limited": True} if _chosen(key, self._limited, b"limited") else {}
+        found: dict[str, Any] = {"limited": True} if chosen(key, self._limited, b"limited") else {}
         target = self._instances.by_key.get(self._moved.get(key, "")) if whole else None
         return found if target is None else found | {"moved": self.profile(target, domain, whole=False)}
 
@@ -101,7 +99,7 @@ class Profiles:
         return {"url": self._instances.url(row), "uri": self._instances.uri(row), **pictures}
 
     def _note(self, row: int) -> str:
-        return "<p>#nobot</p>" if _chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
+        return "<p>#nobot</p>" if chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
 
     def _created(self, row: int) -> str:
         """The day of the first that is seen of an account, which is all that the file tells of its age."""
@@ -123,13 +121,6 @@ class Profiles:
 
     def _own(self, row: int) -> Any:
         return self._world.timelines.of(row)
-
-
-def _chosen(key: str, chosen: Chosen, what: bytes) -> bool:
-    if not isinstance(chosen, float | int):
-        return key in chosen
-    drawn = int.from_bytes(blake2b(key.encode(), key=what, digest_size=7).digest())
-    return drawn < chosen * 2**56
 
 
 def _day(second: int) -> str:

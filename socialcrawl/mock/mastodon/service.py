@@ -15,11 +15,12 @@ from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.mastodon.answers import BAD_TOKEN, NOBODY_HERE, TOO_MANY
 from socialcrawl.mock.mastodon.following import Following
 from socialcrawl.mock.mastodon.paging import CURSORS
-from socialcrawl.mock.mastodon.profiles import NOBODY, Chosen
+from socialcrawl.mock.mastodon.profiles import NOBODY
 from socialcrawl.mock.mastodon.searching import Searching
 from socialcrawl.mock.mastodon.single import Single
 from socialcrawl.mock.mastodon.timelines import Timelines
 from socialcrawl.mock.mastodon.town import build_town
+from socialcrawl.mock.names import Chosen
 from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
 from socialcrawl.mock.windows import label
 from socialcrawl.mock.world import World

@@ -12,9 +12,9 @@ from socialcrawl.mock.mastodon.answers import GONE, NO_RECORD
 from socialcrawl.mock.mastodon.finding import Finding
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.mastodon.numbers import Numbers
-from socialcrawl.mock.mastodon.profiles import NOBODY, Chosen, Profiles
+from socialcrawl.mock.mastodon.profiles import NOBODY, Profiles
 from socialcrawl.mock.mastodon.render import Renderer
-from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
+from socialcrawl.mock.names import DELETED, HERE, SUSPENDED, Chosen
 from socialcrawl.mock.service import Asked, Guest, Told
 from socialcrawl.mock.world import World
 

@@ -5,13 +5,14 @@ KeyError, TypeError or AttributeError, which the wire turns into a reply that wa
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.optouts import declines
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.bluesky.naming import Named, mentioned, quoted, replied, who
 from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, checked
@@ -20,6 +21,7 @@ Json = Mapping[str, Any]
 
 NOTHING: Json = {}
 REPOST, PIN = "app.bsky.feed.defs#reasonRepost", "app.bsky.feed.defs#reasonPin"
+HIDES = "!no-unauthenticated"  # the label of accounts that do not want to be shown to who has not signed in
 FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
@@ -27,7 +29,8 @@ def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False, afte
     """A page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
 
     Posts of others that are no reposts (what it answers to) are left out. The mark is when the platform saw the newest
-    of them: whatever it sees later is newer, also what its author's client dates back.
+    of them: whatever it sees later is newer, also what its author's client dates back. An account with the label
+    `HIDES` is missing (opted-out), and a repost of such an account has no text.
 
     Args:
         payload: the decoded answer of getAuthorFeed.
@@ -37,7 +40,10 @@ def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False, afte
         after: the mark of what was seen before, and is left out; "": nothing was.
     """
     items = _of(payload, actor)
-    page = _posts([item for item in items if not after or _seen(item) > after], hits, keep=keep)
+    if hidden := _each(_owner(item) for item in items if hides(_owner_view(item))):
+        return Page(missing=[(one, "opted-out") for one in hidden])
+    shown = [item for item in items if _repost(item) or not hides(item["post"])]
+    page = _posts([item for item in shown if not after or _seen(item) > after], hits, keep=keep)
     owner = _each(map(_owner, items))
     return Page(page.posts, page.hits, page.mentions, answered=owner, mark=max(map(_seen, _placed(items)), default=""))
 
@@ -55,43 +61,75 @@ def latest_page(payload: Json, actor: str) -> Page:
     return Page(answered=owner, mark=seen, active=[(owner[0], seen)] if seen else ())
 
 
-def mentions_page(payload: Json, did: str, hits: Hits, *, keep: bool = False) -> Page:
-    """A page of a search for posts that mention an account; other arguments as those of `feed_page`.
+def mentions_page(
+    payload: Json, did: str, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None
+) -> Page:
+    """A page of a search for posts that mention an account; other arguments as those of `search_page`.
 
     Posts whose facets do not name it are left out: where a filter was not understood, the search finds everything.
     """
-    naming = [post for post in payload["posts"] if any(one.id == did for one, _ in mentioned(post["record"]))]
-    return search_page({"posts": naming}, hits, keep=keep)
+    return search_page({"posts": _naming(payload["posts"], did)}, hits, keep=keep, of=of)
 
 
-def search_page(payload: Json, hits: Hits, *, keep: bool = False) -> Page:
-    """A page of a search for posts, and their authors; arguments as those of `feed_page`."""
-    items: list[Json] = [{"post": post} for post in payload["posts"]]
+def search_page(payload: Json, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None) -> Page:
+    """A page of a search for posts, and their authors, without posts that are labelled `HIDES`.
+
+    Args:
+        payload: the decoded answer of searchPosts.
+        hits: see `feed_page`.
+        keep: see `feed_page`.
+        of: the DIDs of the authors whose posts are wanted; None: all are.
+    """
+    items: list[Json] = [{"post": post} for post in payload["posts"] if not hides(post) and not hides(post["author"])]
+    if of is not None:
+        items = [item for item in items if item["post"]["author"]["did"] in of]
     page = _posts(items, hits, keep=keep)
-    return Page(page.posts, page.hits, page.mentions, answered=_each(who(item["post"]["author"]) for item in items))
+    return Page(page.posts, page.hits, page.mentions, answered=_authors(items))
 
 
-def profiles_page(payload: Json, asked: Sequence[str]) -> Page:
-    """A page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out without a word."""
+def authors_page(payload: Json, did: str | None) -> Page:
+    """The authors of a page of a search for posts, and nothing of their posts.
+
+    Args:
+        payload: the decoded answer of searchPosts.
+        did: the account that the posts mention; None: they were not searched for by that.
+    """
+    posts = payload["posts"] if did is None else _naming(payload["posts"], did)
+    return Page(answered=_authors([{"post": one} for one in posts if not hides(one) and not hides(one["author"])]))
+
+
+def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True) -> Page:
+    """A page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out without a word.
+
+    Accounts that opted out are missing; see `opted_out`.
+    """
     profiles = payload["profiles"]
     rows = checked([_account(profile) for profile in profiles], ACCOUNT_TYPES)
     told = {name for row in rows for name in (row.id, row.username.lower())}
     lacking = [Who(name, None) if name.startswith("did:") else Who(None, name) for name in asked]
+    silent = {profile["did"] for profile in profiles if opted_out(profile, heeded=heeded)}
     return Page(
-        accounts=rows,
-        answered=_each(who(profile) for profile in profiles),
-        missing=[(one, "unknown") for one in lacking if (one.id or str(one.username).lower()) not in told],
+        accounts=[row for row in rows if row.id not in silent],
+        answered=_each(who(profile) for profile in profiles if profile["did"] not in silent),
+        missing=[
+            *((one, "opted-out") for one in _each(map(who, profiles)) if one.id in silent),
+            *((one, "unknown") for one in lacking if (one.id or str(one.username).lower()) not in told),
+        ],
     )
 
 
-def actors_page(payload: Json) -> Page:
-    """A page of a search for accounts. Their profiles come without counts, and are not taken for news of them."""
-    return Page(answered=_each(map(who, payload["actors"])))
+def actors_page(payload: Json, *, heeded: bool = True) -> Page:
+    """A page of a search for accounts, without those that opted out.
+
+    Their profiles come without counts, and are not taken for news of them.
+    """
+    return Page(answered=_each(who(one) for one in payload["actors"] if not opted_out(one, heeded=heeded)))
 
 
-def members_page(payload: Json) -> Page:
-    """A page of a list's members."""
-    return Page(answered=_each(who(item["subject"]) for item in payload["items"]))
+def members_page(payload: Json, *, heeded: bool = True) -> Page:
+    """A page of a list's members, without those that opted out."""
+    members = [item["subject"] for item in payload["items"]]
+    return Page(answered=_each(who(one) for one in members if not opted_out(one, heeded=heeded)))
 
 
 def follows_page(payload: Json) -> Page:
@@ -102,6 +140,37 @@ def follows_page(payload: Json) -> Page:
 def resolved_page(payload: Json, handle: str) -> Page:
     """The account that a handle stands for."""
     return Page(answered=[who({"did": payload["did"], "handle": handle})])
+
+
+def hides(view: Json) -> bool:
+    """Whether an account or a post is labelled `HIDES`, by its owner or by a moderation service."""
+    given = view.get("labels") or ()
+    labels = given.get("values") or () if isinstance(given, Mapping) else given  # as a record has those it gave itself
+    return any(one.get("val") == HIDES and not one.get("neg") for one in labels)
+
+
+def opted_out(profile: Json, *, heeded: bool = True) -> bool:
+    """Whether an account does not want to be collected: the label `HIDES`, or a hashtag in its description.
+
+    Args:
+        profile: a view of the account; the smallest has no description.
+        heeded: whether the description counts; labels always do.
+    """
+    return hides(profile) or (heeded and declines(profile.get("description")))
+
+
+def names_silent(answer: Any, *, heeded: bool = True) -> bool:
+    """Whether an answer shows an account that opted out, anywhere in it: then it is not kept as it came."""
+    left = [answer]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            if opted_out(one, heeded=heeded) if "did" in one else hides(one):
+                return True
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return False
 
 
 def cursor(payload: Json) -> str | None:
@@ -148,7 +217,21 @@ def _of(payload: Json, actor: str) -> list[Json]:
 
 def _owner(item: Json) -> Who:
     """Whose feed an item is in."""
-    return who((_repost(item) or NOTHING).get("by") or _author(item))
+    return who(_owner_view(item))
+
+
+def _owner_view(item: Json) -> Json:
+    found: Json = (_repost(item) or NOTHING).get("by") or _author(item)
+    return found
+
+
+def _authors(items: Iterable[Json]) -> list[Who]:
+    return _each(who(_author(item)) for item in items)
+
+
+def _naming(posts: Iterable[Json], did: str) -> list[Json]:
+    """The posts whose facets name an account."""
+    return [post for post in posts if any(one.id == did for one, _ in mentioned(post["record"]))]
 
 
 def _author(item: Json) -> Json:
@@ -190,7 +273,7 @@ def _posts(items: Iterable[Json], hits: Hits, *, keep: bool) -> Page:
             mentions += [Mention(len(rows), one, kind) for one, kind in named]
             rows[row.id] = row
     posts = checked(list(rows.values()), POST_TYPES)
-    return Page(posts, [hits(row.text, row.lang, row.created_at, row.urls) for row in posts], mentions)
+    return Page(posts, [hits(row.text, row.lang, row.created_at) for row in posts], mentions)
 
 
 def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
@@ -218,15 +301,20 @@ def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
         post.get("quoteCount"),
         post.get("bookmarkCount"),
         None,
-        orjson.dumps(post).decode() if keep else None,
+        _original(post) if keep else None,
     )
     return row, mentioned(record, reply=to, quote=of)
+
+
+def _original(view: Json) -> str | None:
+    """The platform's JSON of a post; None where it shows an account that opted out."""
+    return None if names_silent(view, heeded=False) else orjson.dumps(view).decode()
 
 
 def _reposted(item: Json, reason: Json, *, keep: bool) -> tuple[PostRow, Named]:
     """A repost as a post of who reposts, and whom it names: first whose post it is."""
     post, by = item["post"], reason["by"]["did"]
-    record = post["record"]
+    record = NOTHING if hides(post) or hides(post["author"]) else post["record"]
     row = PostRow(
         reason.get("uri") or f"repost:{by}:{post['uri']}",
         by,
@@ -244,7 +332,7 @@ def _reposted(item: Json, reason: Json, *, keep: bool) -> tuple[PostRow, Named]:
         None,
         None,
         None,
-        orjson.dumps({"post": post, "reason": reason}).decode() if keep else None,
+        _original({"post": post, "reason": reason}) if keep else None,
     )
     return row, mentioned(record, repost=who(post["author"]))
 

@@ -4,7 +4,8 @@ The parameters of a request are named as those of X (id, ids, usernames, query),
 of them name accounts; the wire calls them as Bluesky does.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil, floor
 
@@ -12,7 +13,6 @@ from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
 from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
-from socialcrawl.sources.bluesky.entities import asked_for
 from socialcrawl.sources.bluesky.naming import is_did, is_handle
 from socialcrawl.sources.bluesky.parse import stamp
 from socialcrawl.sources.bluesky.wishes import EACH, LOOK_UP, looked_at, willing
@@ -27,12 +27,15 @@ FOLLOWS = "/xrpc/app.bsky.graph.getFollows"
 MEMBERS = "/xrpc/app.bsky.graph.getList"
 RESOLVE = "/xrpc/com.atproto.identity.resolveHandle"
 
-LOOK_UP = 25  # profiles that one request answers for
 SECOND = 1_000_000  # part of the first page of what is asked after the pages of a feed or a search, however many
 LIST = "list:"  # how a query begins whose accounts are the members of a list
 PROBE = 1  # posts
 ATTEMPTS = 3  # pages until the newest post of an account is found
-TOGETHER, NOBODY = ("resolve", "probe"), Who(None, None)
+READ, TOGETHER, NOBODY = ("seed", "expand", "recrawl", "walk"), ("resolve", "probe"), Who(None, None)
+GONE = 2_000_000  # part of the request why an account is gone that has no profile
+AGAIN = 2_000_001  # part of the second look-up of an account that is read
+AUTHORS = 3_000_000  # part of the request who wrote the posts of page 0 of a search
+WISHES = 4_000_000  # part of the first look-up of those
 
 
 class BlueskySource:
@@ -49,6 +52,12 @@ class BlueskySource:
     is told by a search for the newest 100 posts that do (focused sampling, paper 004, section 4), which are asked for
     by the account's id; to callers who have not signed in it is often closed, and names nobody then.
 
+    Posts come with the labels of their authors, but not with their descriptions. Where these count (`opt_outs`), an
+    account is looked up before its feed is asked for, together with those that will probably be read next (`ahead`),
+    whose profiles the database then has. A page of a search is asked for twice: who wrote the posts, and, once the
+    authors were looked up, the posts of those who do not mind. The parameter `show` tells the wire to keep no post,
+    `ids` whose posts to keep, `opt_outs` ("no") that descriptions do not count.
+
     Args:
         policy: page sizes.
         queries: the texts of the campaign's queries; node -1 is the first, -2 the second. One that is
@@ -61,6 +70,8 @@ class BlueskySource:
             with the first one that goes back further.
         end: the first that does not; it bounds searches.
         activity: when a probed account counts as active; None: no probe is asked for.
+        opt_outs: whether accounts opt out by their descriptions too, so that profiles are read before posts.
+        ahead: tells which accounts will probably be read next.
     """
 
     def __init__(
@@ -75,8 +86,11 @@ class BlueskySource:
         begin: float | None = None,
         end: float | None = None,
         activity: Activity | None = None,
+        opt_outs: bool = True,
+        ahead: Callable[[], Sequence[Who]] = tuple,
     ) -> None:
-        self.activity = activity
+        self.activity, self.opt_outs, self.ahead = activity, opt_outs, ahead
+        self._care = {} if opt_outs else {"opt_outs": "no"}
         self.policy, self.queries = policy, tuple(queries)
         self.pages_per_user, self.search_pages, self.follows, self.follow = (
             pages_per_user,
@@ -93,8 +107,14 @@ class BlueskySource:
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """One talk a feed or search, one for each 25 accounts to look up or to probe."""
-        alone = {"search": lambda pick, _: self._search(pick), "inward": self._inward}
-        made = [alone.get(p.act, self._user)(p, accounts.get(p.node, NOBODY)) for p in batch if p.act not in TOGETHER]
+        crowds = iter(self._crowds([pick for pick in batch if pick.act in READ], accounts))
+        made = []
+        for pick in batch:
+            who = accounts.get(pick.node, NOBODY)
+            if pick.act in READ:
+                made.append(self._user(pick, who, next(crowds)))
+            elif pick.act not in TOGETHER:
+                made.append(self._search(pick) if pick.act == "search" else self._inward(pick, who))
         for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
             picks = [pick for pick in batch if pick.act == act]
             made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
@@ -109,7 +129,7 @@ class BlueskySource:
         if query.startswith(LIST):
             yield from self._members(reading, query.removeprefix(LIST))
             return {pick.n: reading.authors()}
-        asked = {**asked_for(query), "sort": "latest", **self.since, **self.until}
+        asked = {"query": query, "sort": "latest", **self.since, **self.until}
         last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
             yield from self._pages(
@@ -129,12 +149,22 @@ class BlueskySource:
                 reading.missing = reading.missing or "unknown"
                 return
             address = f"at://{did}{slash}{rest}"
-        last = yield from self._pages(reading, MEMBERS, {"list": address}, pages=self.search_pages)
+        last = yield from self._pages(reading, MEMBERS, {"list": address, **self._care}, pages=self.search_pages)
         reading.missing = reading.missing or ("unknown" if last == "missing" else None)
 
-    def _user(self, pick: Pick, who: Who) -> Talk:
+    def _crowds(self, batch: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Sequence[Who]]:
+        """For each pick the accounts that are looked up with its own: those that will probably be read next."""
+        if not self.opt_outs or not batch:
+            return [()] * len(batch)
+        own = {accounts.get(pick.node, NOBODY) for pick in batch}
+        next_ones = [who for who in dict.fromkeys(self.ahead()) if who not in own and _legal(who)]
+        return [next_ones[place :: len(batch)][: LOOK_UP - 1] for place in range(len(batch))]
+
+    def _user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Talk:
         reading = Reading(pick, self.follow)
-        known = yield from self._known(reading, who)
+        known = yield from self._known(reading, who, crowd, anyway=self.opt_outs)
+        if reading.missing == "unknown" and who.id is not None and _legal(who):
+            reading.missing = yield from self._gone(pick, who.id)
         if known is not None:
             after = {"after": pick.since} if pick.since else {}
             asked = {"id": known, "filter": "posts_with_replies", **self.since, **after}
@@ -151,26 +181,35 @@ class BlueskySource:
             yield from self._pages(reading, SEARCH, asked, pages=1)
         return {pick.n: mentioners(reading)}
 
-    def _known(self, reading: Reading, who: Who) -> Generator[Request, Reply, str | None]:
-        """The DID of an account, looked up where it is known by handle only; None where it is missing."""
+    def _known(
+        self, reading: Reading, who: Who, crowd: Sequence[Who] = (), *, anyway: bool = False
+    ) -> Generator[Request, Reply, str | None]:
+        """The DID of an account, looked up `anyway` or where it is known by handle only; None where it is missing."""
         if not _legal(who):
             reading.missing = "unknown"  # the server refuses the whole request
             return None
-        if who.id is not None:
+        if who.id is not None and not anyway:
             return who.id
-        return (yield from known_as(reading, self._profiles((reading.pick.n, 0), [who])))
+        return (yield from looked_at(reading, who, crowd, self._profiles, AGAIN))
+
+    def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, str]:
+        """Why an account has no profile: that is told to who asks for its posts, of which none is kept."""
+        params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1"}
+        reply = yield Request((pick.n, GONE), FEED, params, 1, self.policy.most(FEED, 1))
+        return "temporary" if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, "unknown")
 
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
     ) -> Generator[Request, Reply, str]:
         """The kind of the last reply, after asking for `pages` pages at most."""
         size = self.policy.endpoint(endpoint).page
+        most = self.policy.most(endpoint, size)
         cursor, kind = None, ""
         left, part = pages, first - 1
         while left:
             left, part = left - 1, part + 1
             params = {**asked, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
-            reply = yield Request((reading.pick.n, part), endpoint, params, size, self.policy.most(endpoint, size))
+            reply = yield from self._page(Request((reading.pick.n, part), endpoint, params, size, most))
             if reading.expired(reply, cursor):
                 cursor, left = None, pages
                 continue
@@ -178,6 +217,22 @@ class BlueskySource:
             if not reading.take(reply) or cursor is None:
                 break
         return kind
+
+    def _page(self, asked: Request) -> Generator[Request, Reply, Reply]:
+        """The reply to the request for a page; of a search, with the posts of those only who do not mind."""
+        if asked.endpoint != SEARCH or not self.opt_outs:
+            return (yield asked)
+        n, part = asked.key
+        first = yield replace(asked, key=(n, AUTHORS + part), params={**asked.params, "show": "authors"}, items=0)
+        if first.kind not in ("ok", "held"):
+            return first
+        authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
+        found = yield from willing(n, WISHES + EACH * part, authors, self._profiles)
+        if found is None:
+            return Reply("broken", first.at, why="the authors could not be looked up")
+        if not found:
+            return replace(first, rows=Answer())
+        return (yield replace(asked, params={**asked.params, "ids": ",".join(str(one.id) for one in found.values())}))
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
         def judged(pick: Pick, reply: Reply) -> Outcome:
@@ -225,7 +280,7 @@ class BlueskySource:
     def _profiles(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         ids = ",".join(who.id for who in whos if who.id)
         names = ",".join(str(who.username) for who in whos if not who.id)
-        params = ({"ids": ids} if ids else {}) | ({"usernames": names} if names else {})
+        params = ({"ids": ids} if ids else {}) | ({"usernames": names} if names else {}) | self._care
         return Request(key, PROFILES, params, len(whos), self.policy.most(PROFILES, len(whos)))
 
 

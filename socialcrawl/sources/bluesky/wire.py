@@ -10,7 +10,6 @@ from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import redacted
 from socialcrawl.sources.bluesky import classify, parse
-from socialcrawl.sources.bluesky.entities import EVERYTHING
 from socialcrawl.sources.bluesky.parse import Json
 from socialcrawl.sources.bluesky.session import Session
 from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
@@ -21,6 +20,7 @@ from socialcrawl.sources.reading_json import decoded, name_empty
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
 OURS = ("opt_outs", "show")  # parameters that no server is asked for
+EVERYTHING = "*"  # a query that all posts match: search wants one
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
     "lists, file), or sign in with an app password"
@@ -39,7 +39,7 @@ class BlueskyWire:
         deadline: seconds for a whole answer; None: four times the timeout.
         contact: an address by which whoever runs the crawl can be reached.
         keep: whether each post's original JSON is kept.
-        whole: whether each answer is kept as it came.
+        whole: whether each answer is kept as it came, but for those that show accounts that opted out.
         sessions: by the name of their credential; a credential without one asks as nobody.
     """
 
@@ -108,19 +108,23 @@ class BlueskyWire:
         if bare.kind == "missing":
             return replace(bare, rows=_gone(request, bare.status, body))
         try:
-            return replace(bare, rows=self._page(request, body), cursor=_cursor(request, body))
+            page, heeded = self._page(request, body), _heeded(request)
+            gone = request.endpoint == FEED and bool(page.missing)
+            kept = None if bare.received is None or _spares(request, page, body, heeded=heeded) else bare.received
+            cursor = None if gone else _cursor(request, body)
+            return replace(bare, kind="missing" if gone else bare.kind, rows=page, cursor=cursor, received=kept)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             why = f"the server's JSON is not what Bluesky sends ({type(error).__name__}: {error})"
             return replace(bare, kind="lost", why=redacted(why))
 
     def _page(self, request: Request, body: Json) -> Page:
-        asked = request.params
+        asked, heeded = request.params, _heeded(request)
         readers: Mapping[str, Callable[[], Page]] = {
             FEED: lambda: self._feed(asked, body),
             SEARCH: lambda: self._found(asked, body),
-            PROFILES: lambda: parse.profiles_page(body, _named(asked)),
-            ACTORS: lambda: parse.actors_page(body),
-            MEMBERS: lambda: parse.members_page(body),
+            PROFILES: lambda: parse.profiles_page(body, _named(asked), heeded=heeded),
+            ACTORS: lambda: parse.actors_page(body, heeded=heeded),
+            MEMBERS: lambda: parse.members_page(body, heeded=heeded),
             FOLLOWS: lambda: parse.follows_page(body),
             RESOLVE: lambda: parse.resolved_page(body, asked["username"]),
         }
@@ -132,14 +136,19 @@ class BlueskyWire:
         return parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=asked.get("after", ""))
 
     def _found(self, asked: Mapping[str, str], body: Json) -> Page:
+        if "show" in asked:
+            return parse.authors_page(body, asked.get("id"))
+        of = frozenset(asked["ids"].split(",")) if "ids" in asked else None
         if "id" in asked:
-            return parse.mentions_page(body, asked["id"], self.hits, keep=self.keep)
-        return parse.search_page(body, self.hits, keep=self.keep)
+            return parse.mentions_page(body, asked["id"], self.hits, keep=self.keep, of=of)
+        return parse.search_page(body, self.hits, keep=self.keep, of=of)
 
 
 def address(base: str, request: Request) -> str:
     """The address of a request: its parameters as Bluesky calls them, one for each account of a list."""
-    given = dict(request.params)
+    given = {name: value for name, value in request.params.items() if name not in OURS}
+    if request.endpoint == SEARCH:
+        given.pop("ids", None)  # whose posts are wanted of those that are found
     if request.endpoint == FEED:
         given = {name: value for name, value in given.items() if name not in BOUNDS}
     elif request.endpoint == SEARCH and "id" in given:  # whatever the text, as long as it mentions the account
@@ -154,6 +163,18 @@ def address(base: str, request: Request) -> str:
 
 def _named(params: Mapping[str, str]) -> list[str]:
     return [part for name in ("ids", "usernames") if name in params for part in params[name].split(",")]
+
+
+def _heeded(request: Request) -> bool:
+    """Whether accounts opt out by what they say in their profiles; by labels they always do."""
+    return request.params.get("opt_outs") != "no"
+
+
+def _spares(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
+    """Whether an answer shows what is not to be kept: an account that opted out, or posts that were left out."""
+    if request.endpoint == SEARCH and len(page.posts) < len(body["posts"]):
+        return True
+    return parse.names_silent(body, heeded=heeded)
 
 
 def _cursor(request: Request, body: Json) -> str | None:

@@ -1,15 +1,13 @@
 """The accounts in Mastodon's JSON: what they are called, their profiles, and whether they want no crawlers. Pure."""
 
-import re
 from typing import Any
 
 from socialcrawl.liveness import DAY
 from socialcrawl.model import AccountRow, Who
+from socialcrawl.optouts import declines
 from socialcrawl.sources.mastodon import names
 from socialcrawl.sources.mastodon.html import shown
 from socialcrawl.sources.mastodon.values import Json, count, instant, iso, needed, text, thing
-
-NO_CRAWLERS = re.compile(r"(?<![\w#])#no(?:bots?|index|search)\b", re.IGNORECASE)
 
 
 def name(acct: Any, domain: str) -> str | None:
@@ -48,7 +46,7 @@ def account(profile: Json, whose: Who) -> AccountRow:
 
 
 def opted_out(profile: Json) -> bool:
-    """Whether the account wants no crawlers: `noindex`, or #nobot, #noindex, #nosearch in what it says of itself."""
+    """Whether the account wants no crawlers: `noindex`, or a hashtag of `optouts` in what it says of itself."""
     if profile.get("noindex") is True:
         return True
     fields = profile.get("fields")
@@ -56,7 +54,7 @@ def opted_out(profile: Json) -> bool:
         profile.get("note"),
         *(part for field in _fields(fields) for part in (field.get("name"), field.get("value"))),
     ]
-    return any(NO_CRAWLERS.search(shown(one).text) for one in told if isinstance(one, str) and "#" in one)
+    return any(declines(shown(one).text) for one in told if isinstance(one, str) and "#" in one)
 
 
 def last_active(profile: Json) -> str:

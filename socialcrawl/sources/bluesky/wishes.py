@@ -1,0 +1,68 @@
+"""Who does not want to be collected is found out before posts are stored: profiles are looked up for that. Pure.
+
+Posts come with the labels of their authors, but not with their descriptions. A look-up tells of 25 accounts at once;
+where the database knows some of them, the store tells those for nothing, and the others are asked for.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+from socialcrawl.model import PUT_OFF, Node, Reply, Request, Who
+from socialcrawl.sources.looking import MOST
+from socialcrawl.sources.reading import Reading
+
+Asks = Callable[[tuple[int, int], Sequence[Who]], Request]
+"""What makes the request for the profiles of some accounts, from its key."""
+
+LOOK_UP = 25  # profiles that one request answers for
+EACH = 200  # parts of the look-ups for one page of a search, whose 100 authors take 4 of them, each asked MOST times
+
+
+def willing(
+    n: int, first: int, whos: Mapping[Node, Who], ask: Asks
+) -> Generator[Request, Reply, Mapping[Node, Who] | None]:
+    """Return those of some accounts that may be collected; None where that cannot be found out now.
+
+    Args:
+        n: the pick that they were found by.
+        first: the part of the first request.
+        whos: the accounts.
+        ask: makes the requests.
+    """
+    nodes, found = list(whos), dict[Node, Who]()
+    for place in range(0, len(nodes), LOOK_UP):
+        left = nodes[place : place + LOOK_UP]
+        for attempt in range(MOST):
+            reply = yield ask((n, first + place + attempt), [whos[node] for node in left])
+            if reply.kind in PUT_OFF:
+                return None
+            answer = reply.answer
+            found |= {node: whos[node] for node in left if node in answer.found and node not in answer.missing}
+            left = [node for node in left if node not in answer.found and node not in answer.missing]
+            if reply.kind != "held" or not left:
+                break
+    return found
+
+
+def looked_at(
+    reading: Reading, who: Who, crowd: Sequence[Who], ask: Asks, first: int
+) -> Generator[Request, Reply, str | None]:
+    """Return the DID of an account that is to be read; None where it is missing or opted out, which is noted.
+
+    Args:
+        reading: what is read of it.
+        who: the account.
+        crowd: others that are looked up with it, so that they need not be later.
+        ask: makes the requests.
+        first: the part of the second request; that of the first is 0.
+    """
+    node, known = reading.pick.node, None
+    for part in (0, *range(first, first + MOST - 1)):
+        reply = yield ask((reading.pick.n, part), [who, *crowd])
+        reading.take(reply)
+        known = reply.answer.found.get(node)
+        if reply.kind != "held" or known is not None or reading.missing is not None:
+            break
+    reading.found.clear()  # the others are none that it led to
+    if known is None and reading.missing is None:
+        reading.missing = "unknown"
+    return known if reading.missing is None else None
