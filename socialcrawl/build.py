@@ -20,7 +20,7 @@ from socialcrawl.model import Node, Stop, Wait
 from socialcrawl.pace import Pace
 from socialcrawl.plan import THREADS, Plan, plan
 from socialcrawl.platforms.platform import Keys, Wired
-from socialcrawl.protocols import Source, Watcher
+from socialcrawl.protocols import Crawl, Source, Watcher
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.run import Parts
 from socialcrawl.sample.crawl import Sample
@@ -34,6 +34,7 @@ from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.sparing import Sparing
 from socialcrawl.store.held import Reuse
 from socialcrawl.store.lease import Lease
+from socialcrawl.store.room import Look, Reserve, Roomy, disk_of
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.tokens import TokenLeases, state_folder
 from socialcrawl.track.crawl import Track
@@ -51,12 +52,14 @@ class House:
         shared: the windows of their tokens.
         leases: the rights to use these.
         pool: makes the executor for so many requests in flight.
+        disk: what looks at the disk of a database.
     """
 
     time: Steady
     shared: Shared = field(default_factory=Shared)
     leases: TokenLeases = field(default_factory=TokenLeases)
     pool: Callable[[int], Executor] = ThreadPoolExecutor
+    disk: Look = disk_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +153,25 @@ def build(
     source, ahead = _source(meant, along.texts, store, clock.now)
     seeds = _seeds(meant, along, names)
     crawl = ahead.crawl = _crawl(meant, seeds, source)
-    most, together = settings.budget.max_nodes, settings.crawl.together
+    together = settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
-    bounded = crawl if most is None else Bounded(crawl, most)
+    bounded = _bounded(crawl, settings, house)
     parts = Parts(bounded, source, store, wire, planner, clock, pool, _attended(watcher, crawl, store, clock.now))
     windows = meant.policy, allowed.credentials, meant.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+
+
+def _bounded(crawl: Crawling, settings: Settings, house: House | None) -> Crawl:
+    """Return the crawl within its budget of accounts and the room on its disk."""
+    most = settings.budget.max_nodes
+    bounded = crawl if most is None else Bounded(crawl, most)
+    return Roomy(bounded, reserve(settings, house))
+
+
+def reserve(settings: Settings, house: House | None) -> Reserve:
+    """Return what has to stay free on the disk of a campaign's database."""
+    return Reserve(settings.database, settings.limits.least_free, house.disk if house else disk_of)
 
 
 def known_as(settings: Settings) -> str:

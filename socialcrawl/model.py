@@ -89,7 +89,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """No further: `kind` is done | budget | failed | interrupted, `why` says what happened and what to do.
+    """No further: `kind` is done | budget | room | failed | interrupted, `why` says what happened and what to do.
 
     `until` is when it may go on by itself (Unix seconds), where that is known: a new billing cycle, a new day.
     """

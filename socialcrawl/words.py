@@ -8,6 +8,8 @@ from socialcrawl.errors import SettingsError
 YEAR = 366 * 86_400.0
 PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
 REMEDY = "write 3s, 15m, 1h, 7d or a number of seconds"
+SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*(kb|mb|gb|tb|b?)")
+SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -38,6 +40,18 @@ def span(length: float) -> str:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+def size(text: str) -> int:
+    """Return the bytes written as 500 MB or 1.5 GB (powers of 1000); 0 needs no unit.
+
+    Raises:
+        SettingsError: it is no size.
+    """
+    written = SIZE.fullmatch(text.strip().lower())
+    if written is None or (not written[2] and float(written[1])):
+        raise SettingsError(f"{text!r} is no size: write 500 MB or 2 GB.")
+    return int(float(written[1]) * SIZES[written[2]])
 
 
 def instant(text: str) -> float:

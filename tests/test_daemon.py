@@ -22,6 +22,7 @@ from socialcrawl.mock.server import running
 from socialcrawl.model import iso
 from socialcrawl.store import daemons, database
 from socialcrawl.store.database import opened
+from socialcrawl.store.room import AGAIN, Disk, disk_of
 
 HOUR = 3600.0
 
@@ -32,7 +33,7 @@ class World:
     def __init__(self, folder, time, mock):
         self.folder, self.time, self.mock = folder, time, mock
         self.plans = []
-        self.week = None
+        self.week, self.disk = None, disk_of
 
     def write(self, name, more="", keyword=TOPICS[0], database="week.db"):
         text = campaign_text(name, self.mock.url, keyword, more).replace("week.db", database)
@@ -48,7 +49,7 @@ class World:
             for _, deed in due:
                 deed()
 
-        self.week = Week(self.folder, self.time, BEGIN + hours * HOUR, each, look)
+        self.week = Week(self.folder, self.time, BEGIN + hours * HOUR, each, look, disk=self.disk)
         late = self.week.run()
         assert not late
         assert not self.plans
@@ -490,6 +491,49 @@ def test_a_database_that_hangs_is_waited_for_in_a_thread_of_its_own():
     last.result(30)
     hands.rest()
     assert done == ["other", "hung"]
+
+
+def test_a_campaign_pauses_before_its_disk_is_full_and_goes_on_when_there_is_room(world):
+    free, builds = [10**9], []
+    world.disk = lambda file: Disk(free[0], 10**12)
+    world.write("one", 'min_free_disk = "500 MB"\n')
+    world.write("other", 'min_free_disk = "100 MB"\n', TOPICS[1])
+    world.at(0.6, lambda: free.__setitem__(0, 499_999_999))
+    world.at(1.1, lambda: free.__setitem__(0, 510_000_000))  # not enough more to begin again
+    world.at(1.6, lambda: free.__setitem__(0, 560_000_000))
+
+    def opened_meanwhile():
+        (one,) = [one for one in world.week.daemon.runners.values() if one.name == "one"]
+        builds.append(one.open)
+
+    for minutes in range(60, 90):
+        world.at(minutes / 60, opened_meanwhile)
+    world.live(2.5)
+    assert world.states("one")[-2:] == [WAITING, STOPPED]
+    assert STOPPED in world.states("one")[:-1]
+    assert world.why("one", STOPPED)[0].startswith("less than 500 MB are free on the disk of")
+    assert len(world.why("one", STOPPED)) == 2  # once for the disk, once at the end
+    assert not any(builds)
+    since = world.since("one", STOPPED)[0]
+    sent = (
+        "select count(*) from request r join campaign c on c.id = campaign where c.name = ? and sent_at between ? and ?"
+    )
+    between = iso(BEGIN + since * HOUR + 60), iso(BEGIN + 1.6 * HOUR)
+    assert world.sql(sent, "one", *between) == [(0,)]
+    assert world.sql(sent, "other", *between)[0][0] > K
+    assert world.sql(sent, "one", iso(BEGIN + 1.6 * HOUR), iso(BEGIN + 1.6 * HOUR + AGAIN + 2 * WINDOW))[0][0] > 0
+
+
+def test_a_campaign_that_is_done_is_done_on_a_disk_that_is_full(world):
+    world.write("one")
+    file = world.folder / "one.toml"
+    file.write_text(file.read_text("utf-8").replace("[crawl]\n", "[crawl]\nsteps = 5\n"), "utf-8")
+    world.live(1)
+    world.disk = lambda file: Disk(0, 10**12)
+    file.write_text(file.read_text("utf-8") + "weight = 2.0\n", "utf-8")
+    world.live(1.1)
+    assert world.states("one") == []
+    assert world.sql("select state from lease") == [(DONE,)]
 
 
 def test_a_window_that_is_shorter_than_the_table_says_is_shared_as_it_is(tmp_path):

@@ -5,6 +5,7 @@ from storing import AT, opened
 from tiny import BEGIN, SETTINGS
 
 from socialcrawl.daemon.books import Books
+from socialcrawl.errors import StoreError
 from socialcrawl.store import daemons
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.daemons import EXPIRY, Told
@@ -154,4 +155,24 @@ def test_a_database_that_is_away_is_complained_of_once_and_again_when_it_is_back
     (tmp_path / "aside").rename(path)
     assert books.heard(path, AT) == (False, {})
     assert said == [True, False]
+    books.leave(path, [], AT)
+
+
+def test_a_database_that_can_be_read_and_not_written_is_complained_of_once_until_it_can(tmp_path, monkeypatch):
+    """As on a disk that is full: to look at it works all the time."""
+    said, path = [], tmp_path / "a.db"
+    books = Books("me", "here", 7, lambda where, trouble: said.append(trouble))
+    books.heard(path, AT)
+
+    def full(*given):
+        raise StoreError("The disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(daemons, "beaten", full)
+        for _ in range(5):
+            books.told(path, [], AT)
+            assert books.heard(path, AT) == (False, {})
+    assert said == ["The disk is full"]
+    books.told(path, [], AT)
+    assert said == ["The disk is full", ""]
     books.leave(path, [], AT)

@@ -13,6 +13,7 @@ from socialcrawl.daemon.service import Daemon, Identity
 from socialcrawl.lab.doors import AtOnce
 from socialcrawl.lab.generate import topics
 from socialcrawl.mock.server import running
+from socialcrawl.store.room import disk_of
 
 BEGIN = 1_800_000_000.0
 DAY, WINDOW, K = 86_400.0, 900.0, 15
@@ -75,10 +76,10 @@ def campaign_text(name, url, keyword, more=""):
 class Week:
     """A daemon in this thread that stops at a virtual instant; `each` is called at every look."""
 
-    def __init__(self, folder, time, until, each=lambda now: None, look=300.0):
+    def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=disk_of):
         self.time, self.until, self.each = time, until, each
         self.states = []
-        house = House(time, pool=lambda size: Slowly(time))
+        house = House(time, pool=lambda size: Slowly(time), disk=disk)
         who = Identity("here", 1)
         self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=AtOnce)
         look_round = self.daemon.look

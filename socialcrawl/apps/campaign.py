@@ -35,7 +35,7 @@ from socialcrawl.words import span
 DAY = 86_400.0
 DONE, FAILED, USAGE, PAUSED, INTERRUPTED = 0, 1, 2, 3, 130
 STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
-CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "interrupted": INTERRUPTED}
+CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "room": PAUSED, "interrupted": INTERRUPTED}
 
 
 @dataclass(frozen=True, slots=True)

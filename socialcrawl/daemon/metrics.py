@@ -72,6 +72,8 @@ METRICS = {
         Told("socialcrawl_window_used_requests", "gauge", W, "Requests sent in the present window of a token."),
         Told("socialcrawl_window_limit_requests", "gauge", W, "Requests that the window allows."),
         Told("socialcrawl_window_end_time_seconds", "gauge", W, "When the open window ends, Unix time."),
+        Told("socialcrawl_database_size_bytes", "gauge", C, "Size of the database of the campaign."),
+        Told("socialcrawl_disk_free_bytes", "gauge", C, "Free on the disk of the database, where that is a file."),
         Told("socialcrawl_lag_seconds", "gauge", C, "By how much the campaign's last turn began late."),
     )
 }
@@ -157,6 +159,10 @@ def _of_standing(name: str, standing: Standing, now: float) -> Iterator[Sample]:
     if standing.figures is not None:
         down = max(0.0, now - standing.since) if standing.state == DOWN else 0.0
         yield "socialcrawl_platform_down_seconds", (name,), down
+    if standing.room.size is not None:
+        yield "socialcrawl_database_size_bytes", (name,), standing.room.size
+    if standing.room.free is not None:
+        yield "socialcrawl_disk_free_bytes", (name,), standing.room.free
     if standing.moved is not None:
         yield "socialcrawl_campaign_idle_seconds", (name,), max(0.0, now - standing.moved)
     if standing.until is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import inf
 from pathlib import Path
 
-from socialcrawl.build import Campaign, House, build, known_as
+from socialcrawl.build import Campaign, House, build, known_as, reserve
 from socialcrawl.clock import Interruptible
 from socialcrawl.daemon.eyes import Eyes, figures
 from socialcrawl.daemon.following import Next, following, resting
@@ -21,6 +21,7 @@ from socialcrawl.daemon.standing import (
     ELSEWHERE,
     LEFT,
     RUNNING,
+    STOPPED,
     WAITING,
     Figures,
     Standing,
@@ -32,6 +33,7 @@ from socialcrawl.run import run
 from socialcrawl.settings import Settings
 from socialcrawl.store.daemons import Held
 from socialcrawl.store.database import inode
+from socialcrawl.store.room import AGAIN, MARGIN
 
 PATIENCE = 2.0  # seconds of a wait that a run sits out
 PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds until what is broken is tried again
@@ -65,7 +67,7 @@ class Runner:
         self._campaign: Campaign | None = None
         self._folded = False
         self._barred: tuple[str, str] | None = None  # the state and why, while it may not run
-        self._held = self._lost = False
+        self._held = self._lost = self._full = False
         self._inode: tuple[int, int] | None = None  # of its database file, when it was opened
         self._fresh: Settings | None = None
         self._faults = self._failures = 0
@@ -245,6 +247,8 @@ class Runner:
         if not schedule.open(now):
             return resting(schedule, now, None)
         self._began = now if self._began is None else self._began
+        if self._full and (why := reserve(self.settings, self.house).lacks(MARGIN)) is not None:
+            return Next(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
         if self._campaign is None:
             if other := self.elsewhere(self.settings):
                 return Next(ELSEWHERE, other, now + HELD)
@@ -272,6 +276,7 @@ class Runner:
         now = self.house.time.now()
         if self._held and isinstance(reason, Stop) and reason.kind == "interrupted":
             return Next(WAITING, "the clock was set", now, same=True)
+        self._full = isinstance(reason, Stop) and reason.kind == "room"
         after = following(reason, self.schedule, now, self._began or now, self._failures)
         failed = isinstance(reason, Stop) and reason.kind == "failed" and reason.until is None
         self._failures = self._failures + 1 if failed else 0

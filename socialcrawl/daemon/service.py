@@ -51,6 +51,7 @@ from socialcrawl.run import GRACE
 from socialcrawl.settings import Settings
 from socialcrawl.store.address import Where
 from socialcrawl.store.daemons import Held, Told
+from socialcrawl.store.room import Room
 
 LOOK = 2.0  # seconds between two looks
 OFTEN = 0.5  # seconds between two looks at least
@@ -109,6 +110,7 @@ class Daemon:
         self._reload = False
         self._leaving: list[Runner] = []  # whose files are gone, while their last runs end
         self._opening = Opening()
+        self._rooms: dict[Where, Room] = {}
         self._beaten: dict[Where, tuple[float, list[Told]]] = {}
         self._log = structlog.get_logger()
         house.shared.on_release = self._released
@@ -274,6 +276,7 @@ class Daemon:
         if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
             self.books.told(where, told, now)
             self._beaten[where] = now, told
+            self._rooms[where] = self.books.room(where, now, self.house.disk)
 
     def _obey(self, runner: Runner, one: Held | None) -> None:
         """Pause a campaign, or let it go on, as its database says."""
@@ -347,6 +350,7 @@ class Daemon:
     def _shown(self, runner: Runner) -> Standing:
         """How a campaign stands; broken where its server cannot be used, stalled where it should have moved."""
         standing, now = runner.standing(), self.house.time.now()
+        standing = replace(standing, room=self._rooms.get(runner.settings.database, standing.room))
         if standing.state in (RUNNING, WAITING) and (trouble := self.books.trouble(runner.settings.database)):
             return replace(standing, state=BROKEN, why=trouble)
         why = stalled(standing, runner.eyes.flying(), now, self.stall)

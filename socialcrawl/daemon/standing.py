@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from socialcrawl.store.room import UNKNOWN, Room
+
 RUNNING, WAITING, RESTING, PAUSED, DONE = "running", "waiting", "resting", "paused", "done"
 STOPPED, BROKEN, ELSEWHERE, STALLED, DOWN = "stopped", "broken", "elsewhere", "stalled", "down"
 STATES = {
@@ -82,6 +84,7 @@ class Standing:
         until: when it goes on by itself; None: it runs, or nobody can say.
         moved: when the last reply or step of it came.
         figures: None while it was never opened.
+        room: of its database.
     """
 
     file: Path
@@ -92,3 +95,4 @@ class Standing:
     until: float | None = None
     moved: float | None = None
     figures: Figures | None = None
+    room: Room = UNKNOWN

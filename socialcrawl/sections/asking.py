@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from socialcrawl.sections.values import FilePath, Positive, Section, Variable
+from socialcrawl.sections.values import FilePath, Positive, Section, Size, Variable
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
+from socialcrawl.words import size
 
 PLATFORMS = ("x", "bluesky", "mastodon", "web")
 LONGEST = 366 * 86_400  # seconds of a window
@@ -159,6 +160,16 @@ class LimitsSection(Section):
     weight: Annotated[float, Field(gt=0, le=1000)] = Field(
         default=1.0, description="share of a token's windows beside other campaigns of a daemon: 2 gets twice that of 1"
     )
+    min_free_disk: Size | None = Field(
+        default=None,
+        description='what stays free on the disk of the database file: "500 MB", "2 GB"; "0": nothing (200 MB, or 2 % '
+        "of the disk where that is less)",
+    )
+
+    @property
+    def least_free(self) -> int | None:
+        """The bytes that stay free on the disk; None: as many as usual."""
+        return None if self.min_free_disk is None else size(self.min_free_disk)
 
 
 def _is_address(url: str) -> bool:

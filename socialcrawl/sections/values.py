@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
-from socialcrawl.words import instant, seconds
+from socialcrawl.words import instant, seconds, size
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
@@ -55,6 +55,12 @@ def spanning(*others: str, years: int = 1) -> tuple[BeforeValidator, AfterValida
             raise SettingsError(f"write it with its unit, as {unit}")
 
     return BeforeValidator(text), checking(lasting)
+
+
+def _written(given: Any) -> Any:
+    if not isinstance(given, str):
+        raise ValueError('write it with its unit and in quotes, as "500 MB"')  # noqa: TRY004 - pydantic wants it
+    return given
 
 
 def _either(*words: str) -> str:
@@ -110,6 +116,7 @@ def _account(name: str) -> str:
 
 Variable = Annotated[str, AfterValidator(_variable)]
 Span = Annotated[str, *spanning()]
+Size = Annotated[str, BeforeValidator(_written), checking(size)]
 Moment = Annotated[str | None, BeforeValidator(_moment)]
 Together = Annotated[
     int | str,
