@@ -15,7 +15,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in 
 DEMO = ("--window", "1s", "--limit", "30", "--steps", "110", "--missing", "0.1", "--switch-after", "20")
 
 
-def socialcrawl(*words, folder=None, within=60, token="a-token", **variables):
+def socialcrawl(*words, folder=None, within=600, token="a-token", **variables):
     """The finished child process of one command; it never shows a traceback."""
     more = {"X_BEARER_TOKEN": token} if token is not None else {}
     child = subprocess.run(

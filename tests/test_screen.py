@@ -1,5 +1,4 @@
 import io
-import time
 from dataclasses import replace
 from math import ceil
 
@@ -241,10 +240,8 @@ def test_what_is_no_span_of_time_is_refused(text):
 
 
 def test_a_long_wrong_span_is_refused_at_once():
-    begun = time.monotonic()
     with pytest.raises(SettingsError):
-        seconds("1" * 5_000 + "!")
-    assert time.monotonic() - begun < 1
+        seconds("1" * 1_000_000 + "!")  # if its square mattered, for hours
 
 
 @given(st.text(max_size=12))

@@ -283,7 +283,7 @@ def big(folder):
 
 def wait_for_the_end_of(group):
     """Until no process of that group runs any more."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 300
     while True:
         found = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
         if not any(line.split()[0] == str(group) and line.split()[1][0] != "Z" for line in found.splitlines()):
@@ -295,7 +295,7 @@ def wait_for_the_end_of(group):
 def test_a_grid_that_is_killed_leaves_no_workers_and_goes_on_with_what_is_missing(big):
     child, words, out = grid_under_way(big)
     os.kill(child.pid, signal.SIGKILL)
-    child.communicate(timeout=30)  # its workers hold these pipes until they go
+    child.communicate()  # its workers hold these pipes until they go
     assert child.returncode == -signal.SIGKILL
     wait_for_the_end_of(child.pid)
     before = {path: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
@@ -314,7 +314,7 @@ def test_ctrl_c_ends_with_130_and_says_that_the_same_command_goes_on(number, big
         os.killpg(child.pid, number)  # as a terminal does it
     else:
         os.kill(child.pid, number)
-    said, complaint = child.communicate(timeout=30)
+    said, complaint = child.communicate()
     assert child.returncode == 130
     assert "interrupted; what is done is in simulation, and the same command again goes on" in complaint
     assert "Traceback" not in complaint + said
