@@ -1,6 +1,8 @@
 """`socialcrawl import` as people type it."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 import typer
@@ -44,6 +46,57 @@ def test_posts_go_into_a_database_and_what_came_of_it_is_said(place):
     with opened(place / "mine.db") as connection:
         hits = sum(post.hits for post in drawn())
         assert table(connection, "select sum(occurrences), max(campaign) from hit") == [(hits, 1)]
+
+
+BAD = {
+    "posts": ("bad.csv", "--db", "new.db"),
+    "posts of a campaign": ("bad.csv", "--campaign", "mine.toml"),
+    "skipped": ("bad.csv", "--db", "new.db", "--skip-bad"),
+    "a history": ("bad.csv", "--as", "history", "--campaign", "mine.toml"),
+    "a dataset": ("edges.csv", "--as", "dataset", "--campaign", "again.toml"),
+    "results": ("edges.csv", "--as", "liveness", "--campaign", "again.toml"),
+    "of another kind": ("good.csv", "--as", "dataset", "--campaign", "mine.toml"),
+}
+
+
+@pytest.mark.parametrize("words", BAD.values(), ids=BAD)
+def test_an_import_that_fails_leaves_no_database_that_was_not_there(place, words):
+    (place / "bad.csv").write_text("author,text\nann,x\n", "utf-8")
+    (place / "edges.csv").write_text("from_user,to_user,n\nann,bob,3\n", "utf-8")
+    (place / "good.csv").write_text("source,target\nann,bob\n", "utf-8")
+    (place / "again.toml").write_text('name = "again"\nkind = "refresh"\ndatabase = "again.db"\n', "utf-8")
+    with pytest.raises((PostsFileError, SettingsError)):
+        typed(*words)
+    assert not list(place.glob("*.db*"))
+
+
+def test_an_import_that_fails_keeps_a_database_that_was_there_or_has_something_in_it(place):
+    (place / "bad.csv").write_text("author,text\nann,x\n", "utf-8")
+    with opened(place / "there.db"):
+        pass
+    with pytest.raises(PostsFileError):
+        typed("bad.csv", "--db", "there.db")
+    assert (place / "there.db").exists()
+    with pytest.raises(PostsFileError):
+        typed("a.jsonl", "bad.csv", "--db", "half.db", "--skip-bad")  # the first file is stored page by page
+    with opened(place / "half.db", create=False) as connection:
+        assert table(connection, "select count(*) from post") == [(60,)]
+
+
+def test_a_new_database_that_another_process_opened_meanwhile_stays(place):
+    def opened_by_two_and_left_by_one():
+        with opened(place / "new.db"):
+            other = sqlite3.connect(place / "new.db")
+            others.append(other)
+            other.execute("select * from post").fetchall()
+            raise PostsFileError("a.csv")
+
+    others = []
+    with pytest.raises(PostsFileError):
+        opened_by_two_and_left_by_one()
+    with closing(others[0]) as other:
+        assert other.execute("select * from post").fetchall() == []
+        assert (place / "new.db").exists()
 
 
 def test_a_history_says_how_many_authors_the_campaign_has_now(place):

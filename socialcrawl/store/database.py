@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -77,13 +77,36 @@ def connect(where: Where, *, create: bool = True, durable: bool = False, busy: f
 def opened(
     where: Where, *, create: bool = True, durable: bool = False, busy: float | None = None
 ) -> Iterator[Connection]:
-    """A connection as of `connect` for the length of a block; it is let go at the end."""
-    connection = connect(where, create=create, durable=durable, busy=busy)
+    """A connection as of `connect` for the length of a block; it is let go at the end.
+
+    A file that was made for the block is removed if the block fails before anything is stored.
+    """
+    begun = create and isinstance(where, Path) and not where.exists()
     try:
-        yield connection
-    finally:
-        connection.close()
-        connection.engine.dispose()
+        connection = connect(where, create=create, durable=durable, busy=busy)
+        try:
+            yield connection
+        finally:
+            connection.close()
+            connection.engine.dispose()
+    except BaseException:
+        if begun and isinstance(where, Path):
+            _remove_empty(where)
+        raise
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove a database in which nothing is stored, unless another process has it open."""
+    place = f"{path.resolve().as_uri()}?mode=rw"
+    with suppress(sqlite3.Error, OSError), closing(sqlite3.connect(place, timeout=0, uri=True)) as raw:
+        tables = raw.execute(
+            "select name from sqlite_master where type = 'table' and name <> 'alembic_version'"
+        ).fetchall()
+        if any(raw.execute(f'select 1 from "{name}" limit 1').fetchone() for (name,) in tables):  # noqa: S608  (ours)
+            return
+        # Only the one connection that is left can take a database out of WAL: for others it is locked.
+        if raw.execute("pragma journal_mode = delete").fetchone() == ("delete",):
+            path.unlink()
 
 
 def closed(connection: Connection) -> None:
