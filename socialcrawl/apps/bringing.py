@@ -184,6 +184,8 @@ def _tell(brought: Brought, more: str) -> None:
 
 
 def _left_out(trouble: Trouble) -> None:
+    for note in trouble.notes:
+        _say(note)
     if trouble.count:
         _say(f"{trouble.count:,} bad lines were left out:\n{trouble}")
 
