@@ -272,6 +272,7 @@ class Reply:
     `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
     (Unix seconds), `cost` in mills, `why` a sentence for people. `received` is the answer as it came, where it is kept.
     `after` are the seconds for which a server that failed asked to be left alone (Retry-After).
+    `items`, once saved, are the resources that were asked for, perhaps fewer than the talk wanted; 0: as many.
     """
 
     kind: str
@@ -285,6 +286,7 @@ class Reply:
     why: str = ""
     received: Received | None = None
     after: float | None = None
+    items: int = 0
 
     @property
     def answer(self) -> Answer:

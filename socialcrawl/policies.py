@@ -55,6 +55,7 @@ class EndpointTable(PoolTable):
 
     pools: list[str] = []
     page: Annotated[int, Field(ge=1)] = 1
+    smallest: Annotated[int, Field(ge=1)] | None = None
     returns: str = "post"
     fee: Price = 0.0
 
@@ -68,6 +69,7 @@ class PolicyTable(Table):
     source: str = ""
     once_a_day: bool = False
     cap: Annotated[int, Field(ge=1)] | None = None
+    page_parameter: str = ""
     prices: dict[str, Price] = {}
     pools: dict[str, PoolTable] = {}
     endpoints: dict[str, EndpointTable]
@@ -78,6 +80,8 @@ class PolicyTable(Table):
             wrong = next((one for one in endpoint.pools if one not in self.pools), None)
             if wrong is not None:
                 raise ValueError(f'[endpoints."{name}"] names a pool that is not there: add [pools.{wrong}]')
+            if endpoint.smallest is not None and endpoint.smallest > endpoint.page:
+                raise ValueError(f'[endpoints."{name}"] has a smallest page above its page: lower smallest')
             if len({*endpoint.pools}) < len(endpoint.pools):
                 raise ValueError(f'[endpoints."{name}"] names a pool twice')
         return self
@@ -114,7 +118,8 @@ def policy_in(path: Path) -> Policy:
 
 def _endpoint(given: EndpointTable, pools: Mapping[str, Pool]) -> Endpoint:
     rules, its = _rules(given), tuple(pools[name] for name in given.pools)
-    return Endpoint(page=given.page, returns=given.returns, fee=given.fee, pools=its, **rules)
+    smallest = given.smallest or 0
+    return Endpoint(page=given.page, smallest=smallest, returns=given.returns, fee=given.fee, pools=its, **rules)
 
 
 def _rules(given: PoolTable) -> dict[str, tuple[Rule, ...]]:

@@ -247,7 +247,11 @@ class Store(Protocol):
         """Remember the slot and its dearest price, durably, before the request leaves."""
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
-        """Keep rows, cursor and cost of one request; the same reply with its accounts as nodes (an Answer)."""
+        """Keep rows, cursor and cost of one request; the same reply with nodes for accounts (an Answer), and `items`.
+
+        By these a talk knows that a page was smaller than it asked for, and asks for the rest: in the end it has read
+        the same, whenever the budget let it.
+        """
 
     def held(self, request: Request, now: float) -> Reply | None:
         """The answer to the same question that the database has from a short while ago, kept as if it had come now.
@@ -275,7 +279,10 @@ class Planner(Protocol):
     """Windows of every credential x endpoint, back-off and budgets."""
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
-        """The permission to send, or when to ask again, or why never."""
+        """Return the permission to send, or when to ask again, or why never.
+
+        The request of the grant has the key of `request`, but asks for a smaller page where a budget leaves no more.
+        """
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         """Learn from a reply. Wait: the request is to be asked again; None: the talk goes on with the reply."""

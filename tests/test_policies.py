@@ -30,6 +30,7 @@ def test_a_copy_of_the_table_is_the_table(tmp_path):
         ("post = 0.005", "post = -1", "prices.post"),
         ("post = 0.005", "post = 0.0000049", "steps of 0.00001"),
         ("as_of = 2026-11-01", 'as_of = "soon"', "as_of"),
+        ("smallest = 5", "smallest = 500", "a smallest page above its page: lower smallest"),
         ("[prices]", "[prices", "not valid TOML"),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from socialcrawl.apps import figure, screen
-from socialcrawl.apps.screen import ENOUGH, Lines, Picture, progress
+from socialcrawl.apps.screen import ENOUGH, Lines, Picture, progress, spent
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
@@ -191,6 +191,21 @@ def test_a_platform_that_is_down_is_said_with_since_when_and_what_happened_and_w
     comes(9, "ok", now)
     assert "X answers again, after 50 s" in console.export_text()
     assert "has not answered" not in shown(picture, 120)
+    campaign.close()
+
+
+def test_what_is_reserved_for_requests_in_flight_is_shown_apart_from_what_is_spent(mock, tmp_path):
+    caps = {"max_posts": 700, "max_money": 4.0}
+    campaign = build_on(mock, tmp_path, Picture(terminal()), budget=caps)
+    campaign = replace(campaign, plan=replace(campaign.plan, billed=True))
+    budget = campaign.planner.budget
+    budget.add(6, 513, 256_500, 0.0)
+    assert spent(campaign) == "posts 513 of 700  requests 6  $2.56 of $4.00"
+    request = Request((7, 1), "/2/users/:id/tweets", {}, 100, 50_000)
+    budget.reserve(request, 100, 0.0)
+    assert spent(campaign) == "posts 513 of 700 (+100 reserved)  requests 7  $2.56 of $4.00 (+$0.50 reserved)"
+    budget.settle(request, 100, 12, 6_000)
+    assert spent(campaign) == "posts 525 of 700  requests 7  $2.62 of $4.00"
     campaign.close()
 
 

@@ -220,14 +220,17 @@ def _draws(crawl: Sample) -> int:
 
 
 def spent(campaign: Campaign) -> str:
-    """What a campaign has spent, each kind of it beside its budget."""
+    """Say what a campaign has spent, each kind of it beside its budget, and what is reserved for requests in flight."""
     budget, caps = campaign.planner.budget, campaign.planner.budget.caps
-    told = [f"posts {_of(budget.posts, caps.posts)}", f"requests {_of(budget.requests, caps.requests)}"]
+    (posts, money), (in_flight, dearest) = budget.spent, budget.reserved
+    told = [f"posts {_of(posts, caps.posts)}" + (f" (+{in_flight:,} reserved)" if in_flight else "")]
+    told.append(f"requests {_of(budget.requests, caps.requests)}")
     if campaign.settings.budget.max_nodes is not None:
         asked = len(campaign.crawl.seeds.asked) + campaign.crawl.taken
         told.append(f"accounts {_of(asked, campaign.settings.budget.max_nodes)}")
     if campaign.plan.billed or caps.money is not None:
-        told.append(dollars(budget.money) + (f" of {dollars(caps.money)}" if caps.money is not None else ""))
+        more = f" (+{dollars(dearest)} reserved)" if dearest else ""
+        told.append(dollars(money) + (f" of {dollars(caps.money)}" if caps.money is not None else "") + more)
     if caps.seconds is not None and budget.began is not None:
         told.append(f"{span(max(0.0, campaign.clock.now() - budget.began))} of {span(caps.seconds)}")
     return "  ".join(told)

@@ -79,8 +79,8 @@ def figures(campaign: Campaign, eyes: Eyes, lag: float) -> Figures:
         frontier=crawl.graph.left,
         requests=dict(eyes.requests),
         sent=budget.requests,
-        posts=budget.posts,
-        money=budget.money,
+        posts=budget.spent[0],  # what is reserved may come back: counters never fall
+        money=budget.spent[1],
         windows=_windows(campaign, set(eyes.latest)),
         lag=lag,
     )

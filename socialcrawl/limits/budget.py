@@ -1,6 +1,10 @@
-"""Budgets of a campaign: requests, posts, money and time. What is reserved counts as spent until it is settled."""
+"""Budgets of a campaign: requests, posts, money and time.
+
+What is reserved for requests in flight, at their dearest, counts against the caps until it is settled.
+"""
 
 from dataclasses import dataclass, field
+from math import inf
 
 from socialcrawl.model import MILLS_PER_DOLLAR, Request, Stop
 
@@ -17,13 +21,40 @@ class Caps:
 
 @dataclass(slots=True)
 class Budget:
-    """What was spent and reserved so far, held against the caps; `began` is when the first request left."""
+    """What was spent and reserved so far, held against the caps.
+
+    Attributes:
+        requests, posts, money: spent and reserved, together.
+        began: when the first request left.
+        flying: requests that are in flight.
+        reserved: the posts and the mills that are reserved for them.
+    """
 
     caps: Caps = field(default_factory=Caps)
     requests: int = 0
     posts: int = 0
     money: int = 0
     began: float | None = None
+    flying: int = 0
+    reserved: tuple[int, int] = (0, 0)
+
+    @property
+    def spent(self) -> tuple[int, int]:
+        """The posts and the mills that are spent, without what is reserved: neither ever falls."""
+        return self.posts - self.reserved[0], self.money - self.reserved[1]
+
+    def room(self, posts: int, money: int, fee: int) -> float:
+        """Return how many resources one more request may ask for.
+
+        Args:
+            posts: that a resource counts as.
+            money: mills that it costs.
+            fee: mills that the request costs.
+        """
+        caps = self.caps
+        by_posts = (caps.posts - self.posts) // posts if caps.posts is not None and posts else inf
+        by_money = (caps.money - self.money - fee) // money if caps.money is not None and money else inf
+        return min(by_posts, by_money)
 
     def refuses(self, request: Request, posts: int) -> Stop | None:
         """Why `request`, which may return up to `posts` posts, cannot be paid; None if it can."""
@@ -54,6 +85,11 @@ class Budget:
         self.requests += 1
         self.posts += posts
         self.money += request.most
+        self._fly(1, posts, request.most)
+
+    def abandon(self, request: Request, posts: int) -> None:
+        """Count what was reserved as spent: nobody waits for the reply any more."""
+        self._fly(-1, -posts, -request.most)
 
     def add(self, requests: int, posts: int, money: int, began: float) -> None:
         """Count what requests have used that left from `began` on, all at once."""
@@ -66,6 +102,11 @@ class Budget:
         """Replace what was reserved by what was used."""
         self.posts += posts - reserved_posts
         self.money += cost - request.most
+        self._fly(-1, -reserved_posts, -request.most)
+
+    def _fly(self, requests: int, posts: int, money: int) -> None:
+        self.flying += requests
+        self.reserved = self.reserved[0] + posts, self.reserved[1] + money
 
 
 def dollars(mills: int) -> str:

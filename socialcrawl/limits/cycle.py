@@ -1,6 +1,7 @@
 """The billing cycle: a month that begins on a day of the month, at midnight UTC, and its cap on posts. Pure."""
 
 from datetime import UTC, datetime
+from math import inf
 
 FIRST = 1
 
@@ -36,7 +37,11 @@ class Cycle:
 
     def refuses(self, posts: int, now: float, others: int = 0) -> bool:
         """Whether a request that may return `posts` posts could pass the cap, of which others have used some."""
-        return self.cap is not None and posts > 0 and self.counted(now) + others + posts > self.cap
+        return posts > 0 and posts > self.room(now, others)
+
+    def room(self, now: float, others: int = 0) -> float:
+        """Return how many more posts may be asked for, of which others may have used some."""
+        return inf if self.cap is None else self.cap - self.counted(now) - others
 
     def counted(self, now: float) -> int:
         """Posts that may count in the cycle that `now` falls in."""

@@ -77,6 +77,7 @@ class WindowPlanner:
         """See `Planner.abandon`: the server may receive it for a while yet."""
         with self._lock:
             self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
+            self.budget.abandon(grant.request, self._posts(grant.request))
 
     def fold(self, ledger: Ledger, now: float = inf) -> None:
         """Begin anew: take and settle every request of the ledger when it was; one that was never settled stays spent.
@@ -139,6 +140,7 @@ class WindowPlanner:
             return rests
         if now < self.quiet and host(request.endpoint):
             return Wait(self.quiet, "no host answers any more: the network may be down")
+        request = self._within(request, now)
         posts = self._posts(request)
         refusal = self.budget.refuses(request, posts) or self.budget.late(now) or self._capped(posts, now)
         if refusal:
@@ -227,6 +229,7 @@ class WindowPlanner:
     def _land(self, grant: Grant, reply: Reply | None) -> None:
         if reply is None:
             self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
+            self.budget.abandon(grant.request, self._posts(grant.request))
             self.cycle.settle(self._posts(grant.request), self._posts(grant.request), grant.at + LAG)
         else:
             self._settle(grant, reply, reply.at)
@@ -250,9 +253,26 @@ class WindowPlanner:
         self.budget.settle(grant.request, reserved, posts, reply.cost)
         self.cycle.settle(reserved, posts, reply.at)
 
+    def _within(self, request: Request, now: float) -> Request:
+        """Return a request, for a smaller page where nothing else fits into the budget and the cap.
+
+        While something is in flight it stays as it is: what lands may give back some of what was reserved.
+        """
+        if self.budget.flying:
+            return request
+
+        def room(posts: int, money: int, fee: int) -> float:
+            left = self.cycle.room(now, self._others(now)) if posts else inf
+            return min(left, self.budget.room(posts, money, fee))
+
+        return self.policy.page_of(request, room)
+
+    def _others(self, now: float) -> int:
+        """Return the posts that other campaigns have used of the cap."""
+        return 0 if self.shared is None or self.cycle.cap is None else self.shared.posts(now)
+
     def _capped(self, posts: int, now: float) -> Stop | None:
-        others = 0 if self.shared is None or self.cycle.cap is None else self.shared.posts(now)
-        if not self.cycle.refuses(posts, now, others):
+        if not self.cycle.refuses(posts, now, self._others(now)):
             return None
         until = cycle(now, self.cycle.day)[1]
         why = f"the cap of {self.cycle.cap:,} posts in a billing cycle is reached; the next one begins on"

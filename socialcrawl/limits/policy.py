@@ -1,9 +1,9 @@
 """A platform's policy as a value: windows, page sizes and prices, read from `config/*.toml`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.model import MILLS_PER_DOLLAR, Request
 
 ANY = "/*"  # the endpoint that stands for all paths of no other name
 
@@ -41,8 +41,8 @@ class Endpoint:
 
     `app`, `user` and `public` are the rules for tokens of apps, of users, and for nobody's, all of which hold at once,
     the longest-known first (the one that rate-limit headers speak of); those of its `pools` come before. Without any,
-    such tokens are not let in. `page` is the most resources of kind `returns` that one request brings, `fee` its own
-    price in dollars.
+    such tokens are not let in. `page` is the most resources of kind `returns` that one request brings, `smallest` the
+    fewest that it may be asked for (0: it cannot be asked for fewer than all), `fee` its own price in dollars.
     """
 
     app: tuple[Rule, ...] = ()
@@ -52,6 +52,7 @@ class Endpoint:
     fee: float = 0.0
     public: tuple[Rule, ...] = ()
     pools: tuple[Pool, ...] = ()
+    smallest: int = 0
 
     def own(self, kind: str) -> tuple[Rule, ...]:
         """The rules for tokens of a kind that are of this endpoint alone."""
@@ -76,6 +77,7 @@ class Policy:
     """All endpoints of a platform, and the price of a resource in dollars by kind (`post`, `user`).
 
     `once_a_day`: a resource is billed once a UTC day. `cap` is the most posts of a billing cycle, None for no cap.
+    `page_parameter` is the parameter that says how many resources a request asks for; "": there is none.
     """
 
     platform: str
@@ -86,6 +88,7 @@ class Policy:
     source: str = ""
     once_a_day: bool = False
     cap: int | None = None
+    page_parameter: str = ""
 
     def endpoint(self, name: str) -> Endpoint:
         """The policy of an endpoint, which may be named with its host; "/*" stands for all paths of no other name.
@@ -128,6 +131,29 @@ class Policy:
     def most(self, endpoint: str, items: int) -> int:
         """The dearest price of a request that returns up to `items` resources."""
         return self.price(self.endpoint(endpoint).returns, items) + self.fee(endpoint)
+
+    def page_of(self, request: Request, room: Callable[[int, int, int], float]) -> Request:
+        """Return a request for as many of its resources as there is room for, and not fewer than the smallest page.
+
+        What it leaves of its page can be asked for later: nothing, or as much as the smallest page or more.
+
+        Args:
+            request: for a page.
+            room: how many resources may be asked for, by the posts and mills that each can cost, and the mills of the
+                request itself.
+        """
+        endpoint, items = self.endpoint(request.endpoint), request.items
+        if not endpoint.smallest or not items or self.page_parameter not in request.params:
+            return request
+        fee = self.fee(request.endpoint)
+        each = (request.most - fee) // items
+        fits = room(int(endpoint.returns == "post"), each, fee)
+        size = int(max(endpoint.smallest, min(fits, items - endpoint.smallest)))
+        if fits >= items or size + endpoint.smallest > items:
+            return request
+        return replace(
+            request, params={**request.params, self.page_parameter: str(size)}, items=size, most=fee + each * size
+        )
 
     @property
     def billed(self) -> bool:

@@ -56,6 +56,7 @@ class MemoryStore:
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
+        reply = replace(reply, items=grant.request.items)
         if isinstance(reply.rows, Page):
             billed = bill(grant, reply, reply.rows, self.tariff, self._charges)
             n, part = grant.request.key

@@ -30,4 +30,5 @@ def reply(row: Row[Any]) -> Reply:
         status=row.status,
         date=date,
         limits=limits,
+        items=row.items,
     )

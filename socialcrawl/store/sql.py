@@ -107,6 +107,7 @@ class SqlStore:
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
+        reply = replace(reply, items=grant.request.items)
         with self._transaction():
             number = self._sent[grant.request.key]
             gone = self._barring.of(reply.rows, iso(reply.at)) if isinstance(reply.rows, Page) else None

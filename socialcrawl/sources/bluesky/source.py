@@ -202,18 +202,18 @@ class BlueskySource:
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
     ) -> Generator[Request, Reply, str]:
         """The kind of the last reply, after asking for `pages` pages at most."""
-        size = self.policy.endpoint(endpoint).page
-        most = self.policy.most(endpoint, size)
+        page = self.policy.endpoint(endpoint).page if pages else 0
         cursor, kind = None, ""
-        left, part = pages, first - 1
-        while left:
-            left, part = left - 1, part + 1
+        left, part = pages * page, first - 1
+        while left > 0:
+            size, part = min(page, left), part + 1
             params = {**asked, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
+            most = self.policy.most(endpoint, size)
             reply = yield from self._page(Request((reading.pick.n, part), endpoint, params, size, most))
             if reading.expired(reply, cursor):
-                cursor, left = None, pages
+                cursor, left = None, pages * page
                 continue
-            cursor, kind = reply.cursor, reply.kind
+            left, cursor, kind = left - (reply.items or size), reply.cursor, reply.kind
             if not reading.take(reply) or cursor is None:
                 break
         return kind

@@ -152,32 +152,34 @@ class XSource:
     def _follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
         """Whom the account follows. A list that cannot be had now leaves what was read of the posts."""
         cursor: str | None = None
-        for page in range(LATER, LATER + self.follows):
-            size = self.policy.endpoint(FOLLOWING).page
+        page = self.policy.endpoint(FOLLOWING).page if self.follows else 0
+        left, part = self.follows * page, LATER
+        while left > 0:
+            size = min(page, left)
             params = {"id": known, "user.fields": USER_FIELDS, "max_results": str(size)}
             params |= {"pagination_token": cursor} if cursor else {}
             most = self.policy.most(FOLLOWING, size)
-            reply = yield Request((reading.pick.n, page), FOLLOWING, params, size, most)
-            cursor = reply.cursor
+            reply = yield Request((reading.pick.n, part), FOLLOWING, params, size, most)
+            left, part, cursor = left - (reply.items or size), part + 1, reply.cursor
             if reply.kind not in ("ok", "held") or not reading.take(reply) or cursor is None:
                 return
 
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int
     ) -> Generator[Request, Reply, None]:
-        size = self.policy.endpoint(endpoint).page
-        users = self.policy.price("user", size) if "expansions" in asked else 0
+        page = self.policy.endpoint(endpoint).page
         cursor: str | None = None
-        left, part = pages, 0
-        while left:
-            left, part = left - 1, part + 1
+        left, part = pages * page, 0
+        while left > 0:
+            size, part = min(page, left), part + 1
+            users = self.policy.price("user", size) if "expansions" in asked else 0
             params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
             most = self.policy.most(endpoint, size) + users
             reply = yield Request((reading.pick.n, part), endpoint, params, size, most)
             if reading.expired(reply, cursor):
-                cursor, left = None, pages
+                cursor, left = None, pages * page
                 continue
-            cursor = reply.cursor
+            left, cursor = left - (reply.items or size), reply.cursor
             if not reading.take(reply) or cursor is None:
                 return
 
