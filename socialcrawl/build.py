@@ -30,6 +30,7 @@ from socialcrawl.sources.excluding import Excluding
 from socialcrawl.sources.focusing import Focus
 from socialcrawl.standings import Keeping, drawn, standings
 from socialcrawl.store.campaigns import Change, Line, campaign, line
+from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.sparing import Sparing
 from socialcrawl.store.held import Reuse
@@ -250,7 +251,8 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         whole = settings.model_dump(mode="json")
         leave = Change(meant.topic.hits, meant.queries) if change else None
         identity = settings.identity(meant.usernames)
-        number = campaign(connection, whole, identity, now, change=leave, queries=meant.queries)
+        counting = Counting.of(meant.topic)
+        number = campaign(connection, whole, identity, now, change=leave, queries=meant.queries, counting=counting)
         undo.pop_all()
     source = settings.source
     links = meant.terms.links

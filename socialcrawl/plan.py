@@ -219,7 +219,8 @@ def about(settings: Settings) -> Topic:
             "Nothing tells what the sample is of: name keywords under [topic]; or, where names or addresses tell who "
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
-    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree))
+    entities = known.of(settings).entities
+    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree), entities)
 
 
 def _check_keywords(keywords: Sequence[str]) -> None:

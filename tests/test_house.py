@@ -22,7 +22,7 @@ FLOORS = [
     {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
     | {"access", "journal", "tokens", "words", "clock", "crawls", "standings", "reports"},
     {"collect", "track", "refresh", "sample", "sources"},
-    {"importance", "graph", "links", "relevance", "liveness", "limits", "store"},
+    {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
     | {"secret", "optouts"}
     | {"hosts", "permissions", "locks"},
@@ -34,6 +34,7 @@ HOMES = {
     "httpx": ("sources/",),
     "httpcore": ("sources/http_client.py", "sources/network.py"),
     "idna": ("domains.py",),
+    "regex": ("entities.py", "scripts.py"),
     "selectolax": ("sources/",),
     "protego": ("sources/",),
     "sqlalchemy": ("store/",),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Terms, Variables
+from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables
 from socialcrawl.protocols import Source
-from socialcrawl.relevance import Topic
+from socialcrawl.relevance import Topic, fold
 from socialcrawl.settings import Settings
+from socialcrawl.sources.bluesky.entities import ENTITIES
 from socialcrawl.sources.bluesky.naming import is_did, is_handle, on_page
 from socialcrawl.sources.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
 from socialcrawl.sources.bluesky.wishes import LOOK_UP
@@ -43,6 +44,7 @@ class Bluesky:
     searches = True
     look_up = True
     advice = "use other keywords, or name seeds (usernames = [...])"
+    entities = ENTITIES
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: posts name their authors by id and handle."""
@@ -165,7 +167,10 @@ def _list(given: str) -> str:
 
 
 def _term(keyword: str) -> str:
-    """A keyword as Bluesky searches it; "" if there is nothing to search."""
+    """A keyword as Bluesky searches it; "" if there is nothing to search. In quotes it finds words, not entities."""
+    stem = keyword.strip().removesuffix("*")
+    if ENTITIES.address(stem) or ENTITIES.mark(fold(stem)):
+        return stem
     words = " ".join(keyword.rstrip("*").replace('"', " ").split())
     return f'"{words}"' if re.search(r"\W", words) else words
 

@@ -273,7 +273,7 @@ def _posts(items: Iterable[Json], hits: Hits, *, keep: bool) -> Page:
             mentions += [Mention(len(rows), one, kind) for one, kind in named]
             rows[row.id] = row
     posts = checked(list(rows.values()), POST_TYPES)
-    return Page(posts, [hits(row.text, row.lang, row.created_at) for row in posts], mentions)
+    return Page(posts, [hits(row.text, row.lang, row.created_at, row.urls) for row in posts], mentions)
 
 
 def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:

@@ -13,6 +13,7 @@ from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
 from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
+from socialcrawl.sources.bluesky.entities import asked_for
 from socialcrawl.sources.bluesky.naming import is_did, is_handle
 from socialcrawl.sources.bluesky.parse import stamp
 from socialcrawl.sources.bluesky.wishes import EACH, LOOK_UP, looked_at, willing
@@ -129,7 +130,7 @@ class BlueskySource:
         if query.startswith(LIST):
             yield from self._members(reading, query.removeprefix(LIST))
             return {pick.n: reading.authors()}
-        asked = {"query": query, "sort": "latest", **self.since, **self.until}
+        asked = {**asked_for(query), "sort": "latest", **self.since, **self.until}
         last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
             yield from self._pages(

@@ -10,6 +10,7 @@ from socialcrawl.model import Grant, Page, Reply, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import redacted
 from socialcrawl.sources.bluesky import classify, parse
+from socialcrawl.sources.bluesky.entities import EVERYTHING
 from socialcrawl.sources.bluesky.parse import Json
 from socialcrawl.sources.bluesky.session import Session
 from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
@@ -20,7 +21,6 @@ from socialcrawl.sources.reading_json import decoded, name_empty
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
 OURS = ("opt_outs", "show")  # parameters that no server is asked for
-EVERYTHING = "*"  # a query that all posts match: search wants one
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
     "lists, file), or sign in with an app password"
