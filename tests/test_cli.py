@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 from commands import ENVIRONMENT, campaign_file, demo_with_seeds, socialcrawl
@@ -28,24 +27,22 @@ HEAVY = (
 NAMES = ("init", "run", "mock", "demo", "report", "sql", "simulate", "lab")
 
 
-def test_help_answers_at_once():
-    took = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        child = socialcrawl("--help")
-        took.append(time.perf_counter() - begun)
+def test_help_names_the_commands():
+    child = socialcrawl("--help")
     assert child.returncode == 0
     assert all(name in child.stdout for name in NAMES)
-    assert min(took) < 0.5
 
 
-def test_help_imports_nothing_heavy():
+def test_help_imports_few_modules_and_none_that_is_heavy():
+    """How long it takes is measured by `make bench ONLY=start`."""
     code = (
         "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
         "sys.argv = ['socialcrawl', '--help']; from socialcrawl.apps.cli import main; main()"
     )
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
-    assert not set(HEAVY) & set(child.stderr.split())
+    imported = child.stderr.split()
+    assert not set(HEAVY) & set(imported)
+    assert len(imported) < 250  # 176 when this was written, most of them Python's own
 
 
 @pytest.mark.parametrize("name", NAMES)

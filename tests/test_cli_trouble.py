@@ -245,11 +245,13 @@ def test_a_second_signal_ends_a_run_at_once_and_the_next_goes_on(begun):
         with subprocess.Popen(words, cwd=begun, env={**ENVIRONMENT, "X_BEARER_TOKEN": "t"}, **pipes) as child:
             connection, _ = silent.accept()
             child.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            while "stopping" not in (line := child.stderr.readline()):
+                assert line, "it ended"
             child.send_signal(signal.SIGINT)
-            out, err = child.communicate(timeout=5)
+            out, err = child.communicate()
             connection.close()
     assert child.returncode == 130
+    assert "everything is saved" not in out, "it did not wait for what was in flight"
     assert "Traceback" not in out + err
     assert stored(begun) == before
     with running(posts(), limit=100_000) as mock:

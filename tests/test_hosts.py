@@ -211,4 +211,4 @@ def test_the_daemon_answers_by_a_name_that_is_allowed(tmp_path):
         assert asked(url, REBOUND).status_code == 421
     finally:
         child.terminate()
-        child.communicate(timeout=20)
+        child.communicate()

@@ -292,3 +292,51 @@ def test_every_dependency_is_used():
     names = {re.split(r"[><=\[ ]", line)[0] for line in listed}
     called = {"scikit-learn": "sklearn", "prometheus-client": "prometheus_client", "httptools": "uvicorn"}  # its parser
     assert not {called.get(name, name) for name in names} - imported
+
+
+def calls_in(*nodes):
+    return {ast.unparse(call.func) for node in nodes for call in ast.walk(node) if isinstance(call, ast.Call)}
+
+
+def below_a_minute(nodes):
+    values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return any(isinstance(value, int | float) and value < 60 for value in values)
+
+
+def is_hasty(node):
+    """Whether a piece of a test depends on how fast the machine is.
+
+    It does if it measures with `perf_counter`, sleeps for a random time, asserts that something took less than a
+    minute, or gives a process less than that.
+    """
+    if isinstance(node, ast.Attribute | ast.Name):
+        return ast.unparse(node).endswith("perf_counter")
+    if isinstance(node, ast.Compare):
+        most = [at for op, at in zip(node.ops, node.comparators, strict=True) if isinstance(op, ast.Lt | ast.LtE)]
+        return below_a_minute(most) and bool({"monotonic", "time.monotonic", "time.time"} & calls_in(node))
+    if not isinstance(node, ast.Call):
+        return False
+    name = ast.unparse(node.func).rpartition(".")[2]
+    if name == "sleep":
+        return any(call.endswith(("random", "uniform")) for call in calls_in(*node.args))
+    return name == "communicate" and below_a_minute([word.value for word in node.keywords if word.arg == "timeout"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["perf_counter()", "time.sleep(draw.uniform(0.0, 0.9))", "assert 0.2 < time.monotonic() - began < 5.0",
+     "child.communicate(timeout=5)", "abs(at - time.time()) <= 5"],
+)  # fmt: skip
+def test_what_depends_on_the_speed_of_the_machine_is_known(line):
+    assert any(map(is_hasty, ast.walk(ast.parse(line))))
+
+
+def test_no_test_depends_on_the_speed_of_the_machine():
+    """Kill at counted events, give clocks, measure in benchmarks, and give what hangs minutes."""
+    hasty = [
+        f"{path.name}:{node.lineno} {ast.unparse(node)[:60]}"
+        for path in sorted((ROOT / "tests").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if is_hasty(node)
+    ]
+    assert not hasty

@@ -70,7 +70,7 @@ def test_a_lease_keeps_other_processes_out_and_ends_with_its_own_however_that_on
     TokenLease(X, TOKEN, "main").release()
     lease = TokenLease(X, TOKEN, "main")
     with holder() as child:
-        said, _ = child.communicate(timeout=30)
+        said, _ = child.communicate()
     assert said.startswith("HeldError: Another process uses the token of the credential 'mine'")
     assert TOKEN not in said
     lease.release()
