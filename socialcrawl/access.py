@@ -43,13 +43,15 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
         SettingsError: a variable is not set or holds no token, or two name the same one.
         StoreError: another process uses one of them.
     """
-    wanted = known.of(settings).credentials(settings)
+    platform = known.of(settings)
+    wanted = platform.credentials(settings)
     secrets: dict[str, Secret] = {
         credential.name: secret(env) if isinstance(env, str) else tuple(secret(name) for name in env)
         for credential, env in wanted
         if env is not None
     }
     distinct(secrets)
+    platform.admits(settings, base, secrets)
     credentials = tuple(credential for credential, _ in wanted)
     if not lease:
         return Access(credentials, secrets)

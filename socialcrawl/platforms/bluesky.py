@@ -1,7 +1,7 @@
 """Bluesky as a platform."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from socialcrawl.errors import SettingsError
@@ -9,9 +9,8 @@ from socialcrawl.limits.shape import Roles
 from socialcrawl.model import Credential, Request
 from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables
 from socialcrawl.protocols import Source
-from socialcrawl.relevance import Topic, fold
+from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
-from socialcrawl.sources.bluesky.entities import ENTITIES
 from socialcrawl.sources.bluesky.naming import is_did, is_handle, on_page
 from socialcrawl.sources.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
 from socialcrawl.sources.bluesky.wishes import LOOK_UP
@@ -44,7 +43,6 @@ class Bluesky:
     searches = True
     look_up = True
     advice = "use other keywords, or name seeds (usernames = [...])"
-    entities = ENTITIES
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: posts name their authors by id and handle."""
@@ -74,6 +72,9 @@ class Bluesky:
         _no_tokens(settings, self.title)
         for address in settings.seeds.lists:
             _list(address)
+
+    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+        """See `Platform.admits`: there is one token at most."""
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""
@@ -167,10 +168,7 @@ def _list(given: str) -> str:
 
 
 def _term(keyword: str) -> str:
-    """A keyword as Bluesky searches it; "" if there is nothing to search. In quotes it finds words, not entities."""
-    stem = keyword.strip().removesuffix("*")
-    if ENTITIES.address(stem) or ENTITIES.mark(fold(stem)):
-        return stem
+    """A keyword as Bluesky searches it; "" if there is nothing to search."""
     words = " ".join(keyword.rstrip("*").replace('"', " ").split())
     return f'"{words}"' if re.search(r"\W", words) else words
 

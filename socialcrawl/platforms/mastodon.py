@@ -1,7 +1,7 @@
 """Mastodon as a platform: many instances, seen from one of them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -9,7 +9,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Terms, Variables
+from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
@@ -86,6 +86,9 @@ class Mastodon:
                 "Whoever runs an instance has to be able to reach you: set contact under [source], an address such as "
                 '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
             )
+
+    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+        """See `Platform.admits`: there is one token at most."""
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`: on the campaign's own instance."""

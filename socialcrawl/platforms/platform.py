@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from socialcrawl.entities import Entities
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.shape import Roles
 from socialcrawl.liveness import Activity
@@ -80,8 +79,6 @@ class Platform(Protocol):
     """Whether named accounts are looked up before they are asked."""
     advice: str
     """What a person can do where the searches find nobody."""
-    entities: Entities
-    """What it finds in texts beside words."""
 
     def expanded(self, settings: Settings) -> bool:
         """Whether searches bring all that is needed of the authors; else they are looked up."""
@@ -104,6 +101,13 @@ class Platform(Protocol):
 
         Raises:
             SettingsError: they are not; the message says what to do.
+        """
+
+    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+        """Nothing, if the platform's terms allow these tokens together, by the names of their credentials.
+
+        Raises:
+            SettingsError: they do not; the message says what to do and shows no token.
         """
 
     def timeline(self, settings: Settings, base: str) -> str:

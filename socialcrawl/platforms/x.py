@@ -1,16 +1,18 @@
 """X as a platform."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
+from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import Keys, Terms, Variables
+from socialcrawl.platforms.platform import Keys, Secret, Terms, Variables
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
+from socialcrawl.sources.x.applications import check_applications
 from socialcrawl.sources.x.entities import ENTITIES
 from socialcrawl.sources.x.meters import probe_request
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, MENTIONS, SEARCH, TIMELINE, XSource, span
@@ -78,6 +80,11 @@ class X:
             raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")
         if settings.source.identifier:
             raise SettingsError("[source] identifier is for signing in to Bluesky: on X a token says who asks.")
+
+    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+        """See `Platform.admits`: those of one application; on this machine, where a mock answers, all."""
+        if not is_loopback(base):
+            check_applications(secrets, settings.source.applications)
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""

@@ -75,6 +75,10 @@ class SourceSection(Section):
         default=True, description="skip accounts and pages that opt out (noindex, #nobot, robots.txt)"
     )
     tokens: list[TokenSection] = Field(default=[], description="several tokens instead of token_env")
+    applications: Literal["one", "approved"] | None = Field(
+        default=None,
+        description="one: all tokens belong to one application of X; approved: X agreed in writing to several",
+    )
     vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
     pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(
         default=1, description="pages of 100 posts of a timeline"

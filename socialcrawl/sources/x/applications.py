@@ -1,0 +1,78 @@
+"""Which application of X a token belongs to, as far as the token says so, and whether a campaign may use several. Pure.
+
+X's Developer Policy forbids several applications for one use case and circumventing rate limits. One application is
+what the policy speaks of, however many tokens: its own bearer token, and those of users who authorised it.
+
+- A bearer token of an application is base64 of 16 zero bytes, the application's number (8 bytes, the lowest first) and
+  a secret: the number tells applications apart.
+- In OAuth 1.0a the API key is the application.
+- A bearer token of a user (OAuth 2.0) says nothing of its application, and an API key nothing of the number.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from socialcrawl.errors import SettingsError
+
+POLICY = "https://docs.x.com/developer-terms/policy"
+ONE, APPROVED = "one", "approved"
+HEAD = 32  # characters of a bearer token that hold the zeros and the number
+ZEROS = bytes(16)
+
+
+def number_of(token: str) -> int | None:
+    """Return the number of the application whose bearer token this is; None where it is none of an application."""
+    try:
+        head = base64.b64decode(token[:HEAD], validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if len(head) != 24 or not head.startswith(ZEROS):
+        return None
+    return int.from_bytes(head[16:], "little") or None
+
+
+def check_applications(tokens: Mapping[str, str | tuple[str, ...]], said: str | None) -> None:
+    """Check that the tokens of a campaign belong to one application, or that X agreed to several.
+
+    Args:
+        tokens: by the name of their credential.
+        said: what the campaign file says, ONE | APPROVED; None: nothing.
+
+    Raises:
+        SettingsError: they belong to several, or nobody can tell; no token is shown.
+    """
+    if len(tokens) < 2 or said == APPROVED:
+        return
+    numbers: dict[int, list[str]] = {}
+    keys: dict[str, list[str]] = {}
+    unknown = []
+    for name, token in tokens.items():
+        if isinstance(token, tuple):
+            keys.setdefault(token[0], []).append(name)
+        elif (number := number_of(token)) is not None:
+            numbers.setdefault(number, []).append(name)
+        else:
+            unknown.append(name)
+    if several := next((list(found.values()) for found in (numbers, keys) if len(found) > 1), None):
+        raise SettingsError(_refusal(f"{several[0][0]} and {several[1][0]} belong to different applications of X."))
+    if twice := next((names for names in numbers.values() if len(names) > 1), None):
+        raise SettingsError(
+            f"{twice[0]} and {twice[1]} under [source] tokens are bearer tokens of the same application of X, whose "
+            "rate limits they share: keep one of them."
+        )
+    if said != ONE and (unknown or (numbers and keys)):
+        names = unknown or [*(names[0] for names in (*numbers.values(), *keys.values()))]
+        what = f"the token of {names[0]} does not say" if unknown else f"{' and '.join(names)} do not say"
+        raise SettingsError(
+            _refusal(f"Nobody can tell whether the tokens of this campaign belong to one: {what}.")
+            + f' If they all do, set applications = "{ONE}" under [source].'
+        )
+
+
+def _refusal(found: str) -> str:
+    return (
+        f"X's Developer Policy allows one application for one use case ({POLICY}). {found} Under [source] tokens, keep "
+        "the bearer token of one application and tokens of users who authorised it. If X agreed in writing to "
+        f'several, set applications = "{APPROVED}" under [source].'
+    )
