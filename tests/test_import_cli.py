@@ -70,6 +70,13 @@ def test_an_import_that_fails_leaves_no_database_that_was_not_there(place, words
     assert not list(place.glob("*.db*"))
 
 
+def test_columns_of_links_that_are_not_read_are_said(place):
+    (place / "edges.csv").write_text("source,target,n\nann,bob,3\n", "utf-8")
+    (place / "again.toml").write_text('name = "again"\nkind = "refresh"\ndatabase = "again.db"\n', "utf-8")
+    done = typed("edges.csv", "--as", "dataset", "--campaign", "again.toml")
+    assert "edges.csv: not read: n. If a column holds weights, call it weight." in done.stderr
+
+
 def test_an_import_that_fails_keeps_a_database_that_was_there_or_has_something_in_it(place):
     (place / "bad.csv").write_text("author,text\nann,x\n", "utf-8")
     with opened(place / "there.db"):
