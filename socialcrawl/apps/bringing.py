@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.query import database
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
@@ -37,6 +38,7 @@ class Wanted:
     skip_bad: bool = False
     earlier: str | None = None
     by_id: bool | None = None
+    pause: bool = False
 
 
 def bring(wanted: Wanted) -> None:
@@ -55,12 +57,14 @@ def bring(wanted: Wanted) -> None:
         _seeds(wanted, settings, files)
         return
     place = _place(wanted, settings)
-    with opened(place) as connection:
-        now = SystemClock().now()
-        if wanted.kind == "history" and settings is not None:
-            brought = as_history(files, connection, settings, now)
-        else:
-            brought = as_posts(files, connection, settings, now)
+
+    def work() -> Brought:
+        with opened(place) as connection:
+            if wanted.kind == "history" and settings is not None:
+                return as_history(files, connection, settings, SystemClock().now())
+            return as_posts(files, connection, settings, SystemClock().now())
+
+    brought = give_way(place, None if settings is None else [settings.name], work, pause=wanted.pause)
     _tell(brought, f"into {place}")
     if wanted.kind == "history" and settings is not None:
         asked = f"; {brought.asked:,} had been asked before" if brought.asked else ""
@@ -73,23 +77,26 @@ def _revive(wanted: Wanted, settings: Settings) -> None:
 
     reading = "auto" if wanted.by_id is None else "ids" if wanted.by_id else "names"
     tables = Tables(wanted.files, reading, wanted.skip_bad, _watch("rows"))
-    with opened(settings.database) as connection:
-        now = SystemClock().now()
-        if wanted.kind == "dataset":
-            entered, trouble = as_dataset(tables, connection, settings, now, wanted.earlier)
-            said = [
-                f"{entered.nodes:,} accounts and {entered.links:,} links are new in the campaign {settings.name!r}",
-                *([f"{entered.known:,} accounts had been in it before"] if entered.known else []),
-                *([f"{entered.forgotten:,} were left out: they were forgotten"] if entered.forgotten else []),
-            ]
-        else:
+
+    def work() -> tuple[list[str], Trouble]:
+        with opened(settings.database) as connection:
+            now = SystemClock().now()
+            if wanted.kind == "dataset":
+                entered, trouble = as_dataset(tables, connection, settings, now, wanted.earlier)
+                return [
+                    f"{entered.nodes:,} accounts and {entered.links:,} links are new in the campaign {settings.name!r}",
+                    *([f"{entered.known:,} accounts had been in it before"] if entered.known else []),
+                    *([f"{entered.forgotten:,} were left out: they were forgotten"] if entered.forgotten else []),
+                ], trouble
             learned, trouble = as_liveness(tables, connection, settings, now)
-            said = [
+            return [
                 f"{learned.new:,} tests are new in the campaign {settings.name!r}",
                 *([f"{learned.known:,} accounts had been tested before"] if learned.known else []),
                 *([f"{learned.strange:,} are no part of its dataset"] if learned.strange else []),
                 *([f"{learned.waiting:,} of the lists are not tested yet"] if learned.waiting else []),
-            ]
+            ], trouble
+
+    said, trouble = give_way(settings.database, [settings.name], work, pause=wanted.pause)
     _left_out(trouble)
     _say("; ".join(said))
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import Database
+from socialcrawl.apps.options import Database, Pause
 
 
 def export(
@@ -37,6 +37,7 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an export that is in the folder.")] = False,
     database: Database = None,
+    pause: Pause = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
 ) -> None:
     """Write a campaign's posts, accounts, network and ledger as files, with a datasheet; people named or hidden."""
@@ -45,4 +46,4 @@ def export(
 
     key = key_of(key_env, key_file) if pseudonymise or key_file is not None else None
     wanted = Wanted(campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv)
-    hand_on(database, folder, wanted, as_json=as_json)
+    hand_on(database, folder, wanted, as_json=as_json, pause=pause)

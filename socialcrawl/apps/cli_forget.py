@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import AsJson, Database
+from socialcrawl.apps.options import AsJson, Database, Pause
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first: it cannot be undone.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go; nothing is changed.")]
@@ -27,6 +27,7 @@ def forget(
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
+    pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
     """Forget users and posts: all that is stored of them goes, for good, and they are not collected again."""
@@ -36,14 +37,16 @@ def forget(
     from socialcrawl.store.erasure.orders import ordered  # noqa: PLC0415
 
     order = ordered(user or [], post or [], from_file, compliance)
-    erase(chosen(database, changed=True), order, platform, Manner(dry=dry_run, yes=yes, as_json=as_json))
+    erase(chosen(database, changed=True), order, platform, Manner(dry_run, yes, as_json, pause))
 
 
 def retain(
     span: Annotated[str, typer.Argument(help="How long content is kept: 90d, 12w, 2y.")],
+    *,
     database: Database = None,
     dry_run: DryRun = False,
     yes: Yes = False,
+    pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
     """Forget the content of what was fetched longer ago: posts, and profiles but for id and username."""
@@ -52,4 +55,4 @@ def retain(
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
 
     kept = days(span)
-    erase(chosen(database, changed=True), kept, Manner(dry=dry_run, yes=yes, as_json=as_json))
+    erase(chosen(database, changed=True), kept, Manner(dry_run, yes, as_json, pause))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import Database
+from socialcrawl.apps.options import Database, Pause
 from socialcrawl.terminal import write_line
 
 
@@ -30,6 +30,7 @@ def import_(
         bool | None, typer.Option("--ids/--names", help="Cells of a dataset are ids, or names; default: see the docs.")
     ] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.")] = False,
+    pause: Pause = False,
     database: Database = None,
 ) -> None:
     """Bring in what others collected: posts, seeds, a campaign's history, or an old dataset to be tested for life."""
@@ -46,6 +47,7 @@ def import_(
             skip_bad=skip_bad,
             earlier=from_campaign,
             by_id=by_id,
+            pause=pause,
         )
     )
 
@@ -70,11 +72,13 @@ def backup(
     file: Annotated[Path, typer.Argument(help="The copy to write.")],
     database: Database = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    pause: Pause = False,
 ) -> None:
     """Copy the database into a file, also while a campaign runs."""
+    from socialcrawl.apps.giving_way import give_way  # noqa: PLC0415
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
     from socialcrawl.store.backup import backup as copy  # noqa: PLC0415
 
     place = chosen(database)
-    copy(place, file, force=force)
+    give_way(place, None, lambda: copy(place, file, force=force), pause=pause)
     write_line(f"wrote {file}: {file.stat().st_size:,} bytes, a copy of {place}")

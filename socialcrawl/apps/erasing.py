@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from socialcrawl.apps.giving_way import give_way
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
@@ -61,11 +62,15 @@ MATCHES = {
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How it is done: `dry` changes nothing, `yes` asks nobody, `as_json` prints one JSON object."""
+    """How it is done: `dry` changes nothing, `yes` asks nobody, `as_json` prints one JSON object.
+
+    `pause`: campaigns that a daemon runs are paused meanwhile.
+    """
 
     dry: bool = False
     yes: bool = False
     as_json: bool = False
+    pause: bool = False
 
 
 def days(text: str) -> float:
@@ -145,13 +150,16 @@ def retain(where: Where, kept: float, manner: Manner) -> None:
 
 
 def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, kind: str = "user") -> None:
-    with opened(where, create=False, durable=True) as connection:
-        if not (manner.dry or manner.yes):
-            _agreed(_of_kind(quiet.erase(connection, work, dry=True), kind), more, manner)
-        report = quiet.erase(connection, work, dry=manner.dry)
-        if not manner.dry:
-            renew(Traces(connection))
-    _tell(_of_kind(report, kind), more, manner)
+    def erase() -> Report:
+        with opened(where, create=False, durable=True) as connection:
+            if not (manner.dry or manner.yes):
+                _agreed(_of_kind(quiet.erase(connection, work, dry=True), kind), more, manner)
+            report = quiet.erase(connection, work, dry=manner.dry)
+            if not manner.dry:
+                renew(Traces(connection))
+            return report
+
+    _tell(_of_kind(give_way(where, None, erase, pause=manner.pause), kind), more, manner)
 
 
 def _of_kind(report: Report, kind: str) -> Report:

@@ -3,9 +3,11 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import orjson
 
+from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.query import database
 from socialcrawl.errors import SettingsError
 from socialcrawl.secret import conceal
@@ -40,11 +42,16 @@ def key_of(variable: str, file: Path | None) -> bytes:
     return key
 
 
-def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool) -> None:
-    """Export what is wanted, and say what was written."""
+def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, pause: bool = False) -> None:
+    """Export what is wanted, and say what was written; `pause`: while campaigns that a daemon runs are paused."""
     check(folder.resolve(), force=wanted.force)  # before a database is looked for
-    with opened(database(place), create=False) as connection:
-        sheet = export(connection, folder, wanted, time.time())
+    where = database(place)
+
+    def write() -> dict[str, Any]:
+        with opened(where, create=False) as connection:
+            return export(connection, folder, wanted, time.time())
+
+    sheet = give_way(where, None, write, pause=pause)
     if as_json:
         write_json(orjson.dumps(sheet).decode())
         return

@@ -15,4 +15,8 @@ AllowHost = Annotated[
         help="Also answer requests for this host name, or pattern (*.example.org); may be repeated.",
     ),
 ]
+Pause = Annotated[
+    bool,
+    typer.Option("--pause", help="Pause campaigns that a daemon runs in this database, and resume them at the end."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
