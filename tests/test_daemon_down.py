@@ -1,10 +1,16 @@
 """A platform that is down, under a daemon on a virtual clock: what is said, how often it is asked, what is kept."""
 
+import json
+import sys
+from contextlib import ExitStack
 from itertools import pairwise
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from crawling import posts_file
 from test_daemon import HOUR, World
+from test_daemon_process import TELL, campaign_file, daemon, folder, steps
 from weeks import BEGIN, WINDOW, K, Virtual
 
 from socialcrawl.daemon.health import health
@@ -14,6 +20,7 @@ from socialcrawl.mock.faults import cut, error
 from socialcrawl.mock.server import running
 from socialcrawl.model import iso, unix
 
+__all__ = ["folder"]  # a fixture
 WIDE = 5_000  # requests in a window: none is waited for
 FAULTS = {"no answer": cut, "status 502": lambda: error("x", 502)}
 
@@ -95,3 +102,28 @@ def test_a_daemon_that_begins_while_the_platform_is_down_waits_for_it(falling):
     assert DOWN in states
     assert STOPPED not in states[: states.index(DONE)]
     assert min(falling.sent(end, HOUR)) <= end + PROBE + 5.0
+
+
+def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, tmp_path):
+    """As it is in use: nobody listens, then somebody does again; log, /healthz, /metrics and a notice say so."""
+    notes, script = tmp_path / "notes", tmp_path / "tell.py"
+    script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
+    command = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
+    with ExitStack() as first, daemon(folder, "--health", "127.0.0.1:0") as one:
+        mock = first.enter_context(running(posts_file(), limit=20, window=2.0))
+        campaign_file(folder, mock.url, more=command)
+        one.until(lambda: steps(folder) > 5)
+        first.close()
+        (down,) = one.until(lambda: one.said("down"))
+        assert (down["level"], down["why"].startswith("X does not answer: the connection")) == ("warning", True)
+        (served,) = one.said("the health page is served")
+        assert httpx.get(served["url"]).status_code == 503
+        assert 'socialcrawl_campaign_state{campaign="one",state="down"} 1.0' in httpx.get(served["metrics"]).text
+        told = one.until(lambda: notes.exists() and notes.read_text("utf-8"))
+        assert json.loads(told.splitlines()[0])["event"] == "down"
+        before = steps(folder)
+        with running(posts_file(), limit=20, window=2.0, port=urlsplit(mock.url).port):
+            one.until(lambda: steps(folder) > before)
+            (back,) = one.until(lambda: [line for line in one.lines() if line.get("was") == "down"])
+            assert back["level"] == "info"
+            assert one.end()[0] == 0
