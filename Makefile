@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ONLY :=
 TINY :=
 
-.PHONY: demo test lint types format advisories chaos bench lock clean help
+.PHONY: demo test lint types format advisories chaos bench notebooks lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
@@ -18,6 +18,7 @@ help:
 	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
 	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work"
+	@echo "make notebooks    run the notebooks and write their outputs anew"
 	@echo "make lock    renew the lock files (needs uv)"
 
 demo: $(VENV)/.core
@@ -49,6 +50,9 @@ chaos: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	BENCH_TINY=$(TINY) $(BIN)/python -m benchmarks $(ONLY)
+
+notebooks: $(VENV)/.dev
+	$(BIN)/python tests/executing.py
 
 lock:
 	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \
