@@ -9,8 +9,9 @@ from socialcrawl.limits.shape import Roles
 from socialcrawl.model import Credential, Request
 from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables
 from socialcrawl.protocols import Source
-from socialcrawl.relevance import Topic
+from socialcrawl.relevance import Topic, fold
 from socialcrawl.settings import Settings
+from socialcrawl.sources.bluesky.entities import ENTITIES
 from socialcrawl.sources.bluesky.naming import is_did, is_handle, on_page
 from socialcrawl.sources.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
 from socialcrawl.sources.bluesky.wishes import LOOK_UP
@@ -42,7 +43,9 @@ class Bluesky:
     )
     searches = True
     look_up = True
+    publishing = ""
     advice = "use other keywords, or name seeds (usernames = [...])"
+    entities = ENTITIES
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: posts name their authors by id and handle."""
@@ -168,7 +171,10 @@ def _list(given: str) -> str:
 
 
 def _term(keyword: str) -> str:
-    """A keyword as Bluesky searches it; "" if there is nothing to search."""
+    """A keyword as Bluesky searches it; "" if there is nothing to search. In quotes it finds words, not entities."""
+    stem = keyword.strip().removesuffix("*")
+    if ENTITIES.address(stem) or ENTITIES.mark(fold(stem)):
+        return stem
     words = " ".join(keyword.rstrip("*").replace('"', " ").split())
     return f'"{words}"' if re.search(r"\W", words) else words
 

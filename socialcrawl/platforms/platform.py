@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from socialcrawl.entities import Entities
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.shape import Roles
 from socialcrawl.liveness import Activity
@@ -77,8 +78,12 @@ class Platform(Protocol):
     searches: bool
     look_up: bool
     """Whether named accounts are looked up before they are asked."""
+    publishing: str
+    """What its terms let you publish of what was collected, where they restrict that; "" elsewhere."""
     advice: str
     """What a person can do where the searches find nobody."""
+    entities: Entities
+    """What it finds in texts beside words."""
 
     def expanded(self, settings: Settings) -> bool:
         """Whether searches bring all that is needed of the authors; else they are looked up."""
