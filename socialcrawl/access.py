@@ -1,14 +1,17 @@
 """The tokens of a campaign: read from the environment, kept secret, and used by one process at a time."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from socialcrawl.model import Credential
+from socialcrawl.journal import Journal
+from socialcrawl.limits.shared import Sent
+from socialcrawl.model import Credential, Grant, Reply
 from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Secret
 from socialcrawl.secret import secret
 from socialcrawl.settings import Settings
-from socialcrawl.tokens import SharedLease, TokenLeases, distinct, mark
+from socialcrawl.tokens import SharedLease, TokenLeases, distinct, mark, state_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +19,36 @@ class Access:
     """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets.
 
     `marks` tell tokens apart that stood in one variable one after the other: they may belong to two accounts. Who asks
-    without a token has a mark too: the windows are those of this machine's address.
+    without a token has a mark too: the windows are those of this machine's address. `journals` have what was sent with
+    each token, by the names of the credentials.
     """
 
     credentials: tuple[Credential, ...]
     secrets: dict[str, Secret] = field(repr=False)
     marks: dict[str, str] = field(default_factory=dict)
     leases: list[SharedLease] = field(default_factory=list, repr=False)
+    journals: dict[str, Journal] = field(default_factory=dict)
+
+    def noting(self, campaign: str, keep: float) -> Callable[[Grant, Reply | None], None]:
+        """Return what notes the requests of a campaign, and their replies, in the journals of the tokens.
+
+        Args:
+            campaign: what tells the campaign from all others of this machine.
+            keep: seconds for which its requests count.
+        """
+        return lambda grant, reply: self.journals[grant.credential].note(campaign, grant, reply, keep)
+
+    def elsewhere(self, since: float) -> dict[str, list[Sent]]:
+        """Return what each campaign has sent with these tokens since an instant, as the journals tell.
+
+        Raises:
+            StoreError: a journal cannot be read.
+        """
+        found: dict[str, list[Sent]] = {}
+        for credential, journal in self.journals.items():
+            for campaign, lines in journal.read(since).items():
+                found.setdefault(campaign, []).extend(Sent(credential, *line) for line in lines)
+        return found
 
     def release(self) -> None:
         """Let other processes use the tokens."""
@@ -64,4 +90,5 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
             undo.callback(leases[-1].release)
         undo.pop_all()
     marks = {name: mark(base, value) for name, value in used.items()}
-    return Access(credentials, secrets, marks, leases)
+    journals = {name: Journal(state_folder() / f"{one}.sent") for name, one in marks.items()}
+    return Access(credentials, secrets, marks, leases, journals)

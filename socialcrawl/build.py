@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
@@ -14,6 +15,7 @@ from socialcrawl.graph import COLUMNS
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import host
+from socialcrawl.limits.received import LAG
 from socialcrawl.limits.retry import Backoff
 from socialcrawl.limits.shared import Membership, Shared
 from socialcrawl.model import Node, Stop, Wait
@@ -78,7 +80,7 @@ class Campaign:
     access: Access
     together: Callable[[], int]
     wire: Wired
-    member: Membership | None = None
+    member: Membership
 
     @property
     def failing(self) -> bool:
@@ -87,13 +89,11 @@ class Campaign:
 
     def hungry(self) -> None:
         """Claim a share of the windows that others use too."""
-        if self.member is not None:
-            self.member.hungry()
+        self.member.hungry()
 
     def idle(self) -> None:
         """Leave the windows to the others for now."""
-        if self.member is not None:
-            self.member.idle()
+        self.member.idle()
 
     def keep(self, reason: Wait | Stop) -> None:
         """Write what it knows of accounts, where it tracks them, after a run that returned for `reason`."""
@@ -106,8 +106,7 @@ class Campaign:
             ends.callback(self.access.release)
             ends.callback(self.lease.release)
             ends.callback(self.store.close)
-            if self.member is not None:
-                ends.callback(self.member.leave)
+            ends.callback(self.member.leave)
             ends.callback(self.wire.close)
             self.parts.pool.shutdown(wait=False, cancel_futures=True)
 
@@ -140,15 +139,16 @@ def build(
     with ExitStack() as undo:
         allowed = access(settings, meant.base, among=house.leases if house else None)
         undo.callback(allowed.release)
-        member = None
-        if house is not None:
-            member = house.shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks)
-            undo.callback(member.leave)
+        shared = house.shared if house else Shared()
+        member = shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks)
+        undo.callback(member.leave)
         planner = _planner(meant, allowed, member)
         wire = wired(meant, allowed, clock.now)
         undo.callback(wire.close)
         store, lease = _opened(meant, allowed, clock.now(), change=change)
         undo.pop_all()
+    store.note = allowed.noting(known_as(settings), planner.lanes.longest() + LAG)
+    member.elsewhere = allowed.elsewhere
     along = line(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
     source, ahead = _source(meant, along.texts, store, clock.now)
@@ -176,8 +176,9 @@ def reserve(settings: Settings, house: House | None) -> Reserve:
 
 
 def known_as(settings: Settings) -> str:
-    """What tells a campaign from all others of a process: names are its database's own."""
-    return f"{settings.name!r} ({settings.database})"
+    """What tells a campaign from all others of a machine: names are its database's own. A password is not shown."""
+    where = settings.database
+    return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
 
 
 def _attended(watcher: Watcher, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
@@ -225,7 +226,7 @@ def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], 
     return Sparing(Excluding(source, meant.accounts)), ahead
 
 
-def _planner(meant: Plan, allowed: Access, member: Membership | None) -> WindowPlanner:
+def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:
     limits = meant.settings.limits
     backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, meant.settings.seed)
     own = host(meant.timeline)

@@ -4,6 +4,7 @@ When a child is killed is counted, in requests that the mock received or in stat
 database. So each child comes equally far on every machine, and a campaign that is killed again and again arrives.
 """
 
+import importlib
 import json
 import os
 import resource
@@ -83,7 +84,7 @@ class Reaper:
         self.child = None
 
 
-def serve():
+def serve(work=work):
     """Fork a child for every line of stdin; tell its process id, and its exit code when it has ended."""
     import psycopg
     import tweepy
@@ -102,7 +103,8 @@ def serve():
         if not child:
             code = 70
             try:
-                code = work(*json.loads(line))
+                given, more = json.loads(line)
+                code = work(*given, **more)
             except BaseException:  # noqa: BLE001 (whatever it was, the child ends here)
                 traceback.print_exc()
                 sys.stderr.flush()
@@ -122,8 +124,8 @@ class Nursery:
     def __init__(self, process):
         self.process = process
 
-    def begin(self, given, room=0, statement=0):
-        self.process.stdin.write(json.dumps([given, room, statement]) + "\n")
+    def begin(self, *given, **more):
+        self.process.stdin.write(json.dumps([given, more]) + "\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
@@ -132,17 +134,17 @@ class Nursery:
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
-    def run(self, given, room=0, statement=0):
-        self.begin(given, room, statement)
+    def run(self, *given, **more):
+        self.begin(*given, **more)
         return self.end()
 
 
 @contextmanager
-def nursery(errors):
-    """A nursery; what its children complain of goes to the file `errors`."""
+def nursery(errors, *module):
+    """A nursery; what its children complain of goes to the file `errors`. A module may have another `work`."""
     with errors.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, str(HERE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
+            [sys.executable, str(HERE), *module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
         )
         try:
             assert process.stdout.readline() == "ready\n"
@@ -154,4 +156,4 @@ def nursery(errors):
 
 
 if __name__ == "__main__":
-    serve()
+    serve(*(importlib.import_module(name).work for name in sys.argv[1:]))

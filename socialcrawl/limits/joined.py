@@ -121,6 +121,7 @@ class JoinedLane(TapedLane):
         self.members: dict[str, Claimant] = {}
         self.shares = {place: Shares(self.members) for place in heads}  # by the place of the window
         self.known: dict[str, float] = {}  # by campaign, when the latest request left that is counted
+        self.told: dict[str, list[Step]] = {}  # by campaign, what was counted before its ledger told of it
 
     def adopt(self, campaign: str, past: TapedLane) -> None:
         """Count what the ledger of a campaign tells and was not counted yet; nothing in flight is forgotten."""
@@ -132,7 +133,8 @@ class JoinedLane(TapedLane):
         known = self.known.get(campaign)
         steps = [step for step in past.tape or () if known is None or step.sent > known]
         if steps:
-            self.known[campaign] = max(step.sent for step in steps)
+            self.known[campaign] = latest = max(step.sent for step in steps)
+            self.told[campaign] = [step for step in self.told.get(campaign, ()) if step.sent > latest]
         elif self.tape != []:
             return
         if self.tape is None:
@@ -140,6 +142,20 @@ class JoinedLane(TapedLane):
         else:
             self._live_through(list(merge(self.tape, steps, key=lambda step: step.at)))
         self.probe()
+
+    def count(self, campaign: str, steps: Sequence[Step]) -> None:
+        """Count what a campaign has sent, as others than its ledger tell, and what was not counted yet.
+
+        Its ledger, which tells more, takes the place of that where it comes before the first good answer.
+        """
+        told = self.told.setdefault(campaign, [])
+        latest = max((self.known.get(campaign, -inf), *(step.sent for step in told)))
+        if fresh := [step for step in steps if step.sent > latest]:
+            told += fresh
+            if self.tape is None:
+                self.heard()
+            self._insert(fresh)
+            self.probe()
 
     def doubt(self) -> None:
         """Note that the instants of the past are not to be trusted; lived through again, they would seem to be."""
@@ -149,6 +165,9 @@ class JoinedLane(TapedLane):
     def heard(self) -> None:
         """Note that the windows know better than any ledger from now on."""
         self.tape = None
+        for campaign, steps in self.told.items():
+            self.known[campaign] = max((self.known.get(campaign, -inf), *(step.sent for step in steps)))
+        self.told.clear()
 
     def succeed(self, old: "JoinedLane") -> None:
         """Take over what counts in a lane of other rules that nobody uses any more."""
@@ -162,6 +181,7 @@ class JoinedLane(TapedLane):
                     one.received.add(at, many, left)
         self.gates.update(old.gates)
         self.reasons.update(old.reasons)
+        old.heard()
         self.known, self.tape = dict(old.known), None
         self.probe()
 
@@ -170,13 +190,14 @@ class JoinedLane(TapedLane):
         super().shift(delta)
         for shares in self.shares.values():
             shares.shift(delta)
-        self.tape = None
+        self.heard()
 
     def _live_through(self, steps: list[Step]) -> None:
         self.clear()
         for step in steps:
             step.act(self)
         self.tape = steps
+        self._insert([step for told in self.told.values() for step in told])
 
     def _insert(self, steps: list[Step]) -> None:
         for place, one in enumerate(self.windows):
@@ -185,8 +206,8 @@ class JoinedLane(TapedLane):
                 for step in steps
                 if step.landed is not None and (step.some is None or place in step.some or place >= len(self.rules))
             ]
-            latest = max((at for _, at in landed), default=-inf)
-            since = max((latest, *one.received.times[-1:])) - one.d if landed else inf
+            # What leaves from now on leaves after all of these. A lost one counts as received later than it left.
+            since = max((sent for sent, _ in landed), default=inf) - one.d
             fresh = [(sent, at) for sent, at in landed if at > since]
             for sent, at in fresh:
                 one.insert(sent, at)

@@ -82,6 +82,7 @@ class WindowPlanner:
     def fold(self, ledger: Ledger, now: float = inf) -> None:
         """Begin anew: take and settle every request of the ledger when it was; one that was never settled stays spent.
 
+        What other campaigns have sent with the same tokens is counted too, whether they are open or not.
         Afterwards every window lets its next request fly alone: what was in flight when the last run ended may have
         opened the server's window later than we know. Patience with failures is new in every run, and a credential
         that was set aside may have been mended.
@@ -102,10 +103,13 @@ class WindowPlanner:
             self._relive(ledger, now)
         finally:
             past, self.lanes = self.lanes, lanes
+        elsewhere = {} if self.shared is None else self.shared.elsewhere(now - lanes.longest() - LAG)
         with self._lock:
             lanes.join(past)
             if self.shared is not None:
                 self.shared.count(self.cycle)
+            if isinstance(lanes, SharedLanes):
+                lanes.count(elsewhere, now)
         self.backoff.anew()
         self.resting.clear()
         self.odd, self.quiet = 0, -inf

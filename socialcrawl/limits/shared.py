@@ -9,19 +9,37 @@ that were set aside are a campaign's own.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from threading import RLock
+from typing import NamedTuple
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.cycle import Cycle
-from socialcrawl.limits.joined import JoinedLane, Part, TapedLane, TapedOffset
+from socialcrawl.limits.joined import JoinedLane, Part, Step, TapedLane, TapedOffset
 from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.lanes import FEW, Lanes
 from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Policy, Rule, host
-from socialcrawl.limits.strand import Way
+from socialcrawl.limits.received import LAG
+from socialcrawl.limits.strand import Strand, Way
 from socialcrawl.model import Credential, Grant, Reply
 
 Place = tuple[str, str]
 """The mark of a token, and an endpoint."""
+
+
+class Sent(NamedTuple):
+    """A request of any campaign, with the name that a credential of ours has whose token it used.
+
+    `left` is when it left, `landed` when its reply came (Unix seconds); None: that never came, or nobody knows.
+    """
+
+    credential: str
+    endpoint: str
+    left: float
+    landed: float | None = None
+
+
+Elsewhere = Callable[[float], Mapping[str, Sequence[Sent]]]
+"""What each campaign has sent since an instant with tokens of ours, open or not, in whichever process."""
 
 
 class Shared:
@@ -144,6 +162,7 @@ class Membership:
         eager: whether it claims its share.
         rules: of the lanes that it may use; `pools` their names by endpoint.
         move: called when the clock was set.
+        elsewhere: reads what other campaigns have sent, which need not be open.
     """
 
     def __init__(
@@ -155,6 +174,7 @@ class Membership:
         self.rules: dict[Place, tuple[Rule, ...]] = {}
         self.pools: dict[str, tuple[str, ...]] = {}
         self.move: Callable[[float], None] | None = None
+        self.elsewhere: Elsewhere = lambda since: {}
         self._marks = marks
         self._parts: list[Part] = []
 
@@ -312,6 +332,24 @@ class SharedLanes(Lanes):
                     part.whole.adopt(self.member.campaign, lane)
                     if past.doubted:
                         part.whole.doubt()
+
+    def count(self, elsewhere: Mapping[str, Sequence[Sent]], now: float) -> None:
+        """Count what campaigns have sent, by their names, but for what was counted before.
+
+        That tells nothing of when windows began: each request counts for as long as it may.
+        """
+        for campaign, requests in elsewhere.items():
+            steps: dict[int, tuple[JoinedLane, list[Step]]] = {}
+            for one in requests:
+                way = self.lane(one.credential, one.endpoint) if self.policy.known(one.endpoint) else None
+                part, some = (way.lane, way.some) if isinstance(way, Strand) else (way, None)
+                if isinstance(part, Part):
+                    left = min(one.left, now)
+                    landed = left + LAG if one.landed is None else min(one.landed, now)
+                    step = Step(landed, left, landed, lambda lane: None, some)
+                    steps.setdefault(id(part.whole), (part.whole, []))[1].append(step)
+            for whole, told in steps.values():
+                whole.count(campaign, sorted(told, key=lambda step: step.sent))
 
     def shift(self, delta: float) -> None:
         """Do nothing: `Shared.shift` moves what is shared."""

@@ -1,6 +1,6 @@
 """The SQL store: the only place that begins transactions. Each method is one; when it returns, its work is kept."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -45,6 +45,9 @@ class SqlStore:
         marks: what tells the tokens of the credentials apart, by name: a token is billed, not its name.
         links: what makes a link in this campaign.
         columns: the names of its picks' features.
+
+    Attributes:
+        note: told of each request before it is reserved, and again with its reply when that is kept.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class SqlStore:
     ) -> None:
         self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
         self.links, self.names = links, columns
+        self.note: Callable[[Grant, Reply | None], None] = lambda grant, reply: None
         self._write = Writes(connection, campaign, platform, server, columns)
         self._nodes = Nodes(connection, platform)
         self._charges = SqlCharges(connection)
@@ -102,21 +106,15 @@ class SqlStore:
 
     def reserve(self, grant: Grant) -> None:
         """See `protocols.Store.reserve`."""
+        self.note(grant, None)
         with self._transaction():
             self._sent[grant.request.key] = self._write.reservation(grant)
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
-        reply = replace(reply, items=grant.request.items)
-        with self._transaction():
-            number = self._sent[grant.request.key]
-            gone = self._barring.of(reply.rows, iso(reply.at)) if isinstance(reply.rows, Page) else None
-            if reply.received is not None and not gone:
-                self._write.response(number, reply.received)
-            if not isinstance(reply.rows, Page):
-                self._write.settlement(number, reply)
-                return reply
-            return self._keep(number, grant, reply, reply.rows, gone or Barred())
+        kept = self._save(grant, reply)
+        self.note(grant, reply)
+        return kept
 
     def held(self, request: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
@@ -183,6 +181,18 @@ class SqlStore:
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
         return Requests(self.connection, self.campaign, self._transaction)
+
+    def _save(self, grant: Grant, reply: Reply) -> Reply:
+        reply = replace(reply, items=grant.request.items)
+        with self._transaction():
+            number = self._sent[grant.request.key]
+            gone = self._barring.of(reply.rows, iso(reply.at)) if isinstance(reply.rows, Page) else None
+            if reply.received is not None and not gone:
+                self._write.response(number, reply.received)
+            if not isinstance(reply.rows, Page):
+                self._write.settlement(number, reply)
+                return reply
+            return self._keep(number, grant, reply, reply.rows, gone or Barred())
 
     def _note(self, batch: Batch) -> None:
         if self._held is not None:
