@@ -41,7 +41,12 @@ class Parts:
 
 
 def run(
-    parts: Parts, *, size: int | Callable[[], int] = 1, patience: float = float("inf"), folded: bool = False
+    parts: Parts,
+    *,
+    size: int | Callable[[], int] = 1,
+    patience: float = float("inf"),
+    folded: bool = False,
+    counted: bool = False,
 ) -> Wait | Stop:
     """The reason a campaign ended or paused, after working through it. Going on takes parts made anew, or `folded`.
 
@@ -51,9 +56,11 @@ def run(
             it when a batch is chosen.
         patience: the longest wait in seconds that is sat out here; a longer one is returned, the batch stays open.
         folded: whether the parts have come back from a run, and know all that is stored.
+        counted: whether the planner knows the whole ledger.
     """
     if not folded:
-        parts.planner.fold(parts.store.ledger(), parts.clock.now())
+        if not counted:
+            parts.planner.fold(parts.store.ledger(), parts.clock.now())
         parts.crawl.fold(parts.store.history())
     batch = parts.store.unfinished()
     replies = parts.store.replies(batch)

@@ -93,13 +93,13 @@ def work(folder, clock, dies, stops, until):
 
     from socialcrawl.build import House
     from socialcrawl.daemon.service import Daemon, Identity
+    from socialcrawl.lab.doors import AtOnce
 
     time = Turns(Path(clock))
     executor = Mortal(time, dies, stops)
     house = House(time, pool=lambda size: executor)
-    daemon = Daemon(
-        Path(folder), house, DebugExecutor(), Identity("here", os.getpid()), lambda now, before: None, look=60.0
-    )
+    who = Identity("here", os.getpid())
+    daemon = Daemon(Path(folder), house, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=AtOnce)
     look_round = daemon.look
 
     def looked():
@@ -166,7 +166,8 @@ class Succession:
             if (self.place / database).exists():
                 with closing(sqlite3.connect(self.place / database, timeout=30)) as connection, connection:
                     paused = "2027-01-01T00:00:00.000000+00:00" if state == "paused" else None
-                    connection.execute("update campaign set paused_at = ? where name = ?", (paused, name))
+                    if connection.execute("select 1 from sqlite_master where name = 'campaign'").fetchone():
+                        connection.execute("update campaign set paused_at = ? where name = ?", (paused, name))
 
     def begin(self):
         """Begin a daemon, which does not lead yet."""

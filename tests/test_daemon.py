@@ -18,6 +18,7 @@ from socialcrawl.daemon.books import Books
 from socialcrawl.daemon.folder import Folder
 from socialcrawl.daemon.hands import Hands
 from socialcrawl.daemon.standing import BROKEN, DONE, ELSEWHERE, LEFT, PAUSED, RESTING, STALLED, STOPPED, WAITING
+from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.server import running
 from socialcrawl.model import iso
 from socialcrawl.store import daemons, database
@@ -90,6 +91,21 @@ def test_one_campaign_alone_has_the_whole_window_and_ends_where_its_steps_do(wor
     assert world.states("alone")[-1] == STOPPED
     assert "max_requests" in world.why("alone", STOPPED)[0]
     assert [window["requests"] for window in in_windows(world.mock.report())][:2] == [K, K]
+
+
+def test_a_daemon_reads_the_ledger_of_a_campaign_once_at_its_start(world, monkeypatch):
+    world.write("alone", "[budget]\nmax_requests = 20\n")
+    world.live(0.1)
+    folds, fold = [], WindowPlanner.fold
+
+    def folded(self, ledger, now):
+        folds.append(len(list(ledger)))
+        fold(self, ledger, now)
+
+    monkeypatch.setattr(WindowPlanner, "fold", folded)
+    before = world.sql("select count(*) from request")[0][0]
+    world.live(0.2)
+    assert folds == [before]
 
 
 def test_weights_divide_a_token(world):

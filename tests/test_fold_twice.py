@@ -1,4 +1,4 @@
-"""Folding twice changes nothing: a contract of every part that folds. A daemon folds twice at each start."""
+"""Folding twice changes nothing: a contract of every part that folds."""
 
 import pytest
 from crawling import rows

@@ -40,8 +40,9 @@ def policy_file(folder, kind):
 def reign(folder, nurseries, kind, restarts, seed):
     """Kill so many daemons one after the other; the mock's report, and the succession."""
     time, told = Turns(folder / "clock", begin=True), kind == "told"
-    silent = {"rules": {name: [Rule(K, D, kind)] for name in ENDPOINTS}, "skew": -433.7}
-    windows = {"limit": K} if told else {"limit": 100_000, **silent}
+    windows = {"limit": K}
+    if not told:
+        windows = {"limit": 100_000, "rules": {name: [Rule(K, D, kind)] for name in ENDPOINTS}, "skew": -433.7}
     quick = {"held": 1_000_000, "platforms": ("x",)}
     with running(posts_file(), None, time.now, window=D, **windows, **quick) as mock:
         policy = None if told else policy_file(folder, kind)
@@ -54,13 +55,13 @@ def hold(folder, nurseries, kind, restarts, seed):
     report, it = reign(folder, nurseries, kind, restarts, seed)
     assert report["over"] == 0, f"{report['over']} requests over a window in {it.restarts} restarts"
     assert it.restarts >= restarts
-    assert it.takeovers >= restarts / 5, "daemons stood by"
+    assert it.takeovers >= restarts // 7, "daemons stood by"
     assert sum(report["received"].values()) > 3 * restarts, "work was done between the kills"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_daemons_that_are_killed_and_taken_over_pass_no_window(tmp_path, nurseries, kind):
-    hold(tmp_path, nurseries, kind, 5, 1 + KINDS.index(kind))
+    hold(tmp_path, nurseries, kind, 7, 1 + KINDS.index(kind))
 
 
 @pytest.mark.chaos

@@ -65,7 +65,7 @@ class Runner:
         self.running = False
         self._guard = threading.RLock()
         self._campaign: Campaign | None = None
-        self._folded = False
+        self._folded = self._counted = False
         self._barred: tuple[str, str] | None = None  # the state and why, while it may not run
         self._held = self._lost = self._full = False
         self._inode: tuple[int, int] | None = None  # of its database file, when it was opened
@@ -136,6 +136,7 @@ class Runner:
                 if not self.elsewhere(self.settings):
                     campaign = self._opened()
                     campaign.planner.fold(campaign.store.ledger(), now)
+                    self._counted = True
             except SocialcrawlError as error:
                 self._settle(self._trouble(error))
             except Exception:  # noqa: BLE001 - an error of ours in one campaign ends no other; its run tells of it
@@ -258,7 +259,8 @@ class Runner:
         self.clock.ends = inf if ends is None else ends
         self._become(RUNNING, "it asks")
         campaign.hungry()
-        reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, folded=self._folded)
+        known = {"folded": self._folded, "counted": self._counted}
+        reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, **known)
         campaign.keep(reason)
         self._folded, self._faults = True, 0
         return self._after(reason)
@@ -269,7 +271,7 @@ class Runner:
             if isinstance(where, Path) and self._inode is not None and inode(where) is None:
                 raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
             self._campaign = build(self.settings, self.eyes, self.house, clock=self.clock, change=True)
-            self._folded, self._inode = False, inode(where)
+            self._folded, self._counted, self._inode = False, False, inode(where)
         return self._campaign
 
     def _after(self, reason: Wait | Stop) -> Next:
