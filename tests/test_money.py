@@ -112,4 +112,4 @@ def test_killed_in_mid_flight_three_times_the_budget_is_still_kept(tmp_path):
 def test_killed_in_mid_flight_fifty_times_the_budget_is_still_kept(tmp_path):
     killed, lost = is_kept_through(50, tmp_path, 60.0)
     assert killed == 50
-    assert lost >= 200
+    assert lost >= 50, "at least the request at whose arrival it was killed"
