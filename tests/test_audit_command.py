@@ -247,6 +247,7 @@ def test_the_command_prints_tables_and_as_json_the_same_numbers(found, tmp_path)
     assert "left out: 1 walk in a part that was read whole, of 1 account" in text
     for words in ("small: 40 accounts read", "all of them together", "would more budget pay?", "note: 1 of its"):
         assert words in text
+    assert shown.stderr.count("X's terms restrict what you may publish") == 1
     told = json.loads(asked(file, "--json").stdout)
     assert told == as_object(found) == json.loads(json.dumps(told, allow_nan=False))
     assert told["datasets"][0]["found"]["share"]["value"] == share.value

@@ -92,7 +92,7 @@ def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
     file = tmp_path / "a.toml"
     assert begin(file, ["telescope"], platform)
     text = file.read_text("utf-8").replace('contact = ""', 'contact = "mailto:me@example.org"')
-    file.write_text(text, "utf-8")
+    file.write_text(text.replace('base_url = ""', 'base_url = "https://social.example"'), "utf-8")
     found = plan(read(file))
     assert (found.platform.name, found.topic.count("A telescope")) == (platform, 1)
 

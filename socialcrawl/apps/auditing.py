@@ -18,6 +18,7 @@ from socialcrawl.imports.datasets import gathered, spoken
 from socialcrawl.imports.naming import Naming
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.plan import about
+from socialcrawl.platforms import known
 from socialcrawl.relevance import Hits
 from socialcrawl.reports.audited import Audited, Audits, audited
 from socialcrawl.reports.holdings import Listing
@@ -27,7 +28,7 @@ from socialcrawl.settings import read
 from socialcrawl.store.address import where
 from socialcrawl.store.health import readable
 from socialcrawl.store.traces import Traces
-from socialcrawl.terminal import write_json
+from socialcrawl.terminal import write_error, write_json
 
 REACH = ("reach", "beyond")  # what nobody knows of a list of accounts
 
@@ -72,8 +73,10 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         found = audited(traces, settings, there, wanted.of, held)
     if as_json:
         write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
-    else:
-        show(console, found)
+        return
+    show(console, found)
+    if restricted := known.of(settings).publishing:
+        write_error(restricted)
 
 
 def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:

@@ -1,4 +1,7 @@
-"""`socialcrawl doctor`: is everything there that a campaign needs? One request, and nothing is made or changed."""
+"""`socialcrawl doctor`: is everything there that a campaign needs? Few requests, and nothing is made or changed.
+
+It is one request, and two more of an instance of Mastodon, whose rules are shown.
+"""
 
 import platform
 import shutil
@@ -25,6 +28,7 @@ from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Credential, Grant, Page, Reply, Request, iso
 from socialcrawl.plan import Plan, plan
+from socialcrawl.platforms.platform import Wired
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
 from socialcrawl.store.health import (
@@ -202,10 +206,12 @@ def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
             credential = admitted(allowed, meant.policy, request.endpoint)
             free = "costs nothing on this machine" if meant.policy.billed else "costs nothing"
             costs = f"may cost {dollars(request.most)}" if meant.billed else free
-            what = f"one request to {request.endpoint}, outside of the campaign's ledger"
+            more = ", and two for the rules of the instance" if hasattr(wire, "about") else ""
+            what = f"one request to {request.endpoint}{more}, outside of the campaign's ledger"
             yield Check(NOTE, "request", f"{what}, {costs}")
             grant = Grant(request, credential.name, clock.now())
             reply = wire.send(grant)
+            rules = list(_rules(wire))
     except StoreError as error:
         yield Check(WARN, "request", f"left out: {error}")
         return
@@ -219,6 +225,25 @@ def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
     if reply.status:
         yield from _limit(meant, credential, request, reply)
         yield _clock(grant, reply)
+    yield from rules
+
+
+def _rules(wire: Wired) -> Iterator[Check]:
+    """The rules of an instance of Mastodon and where its terms are: what they allow is for people to judge."""
+    from socialcrawl.sources.mastodon.wire import MastodonWire  # noqa: PLC0415 - other platforms have no rules to show
+
+    if not isinstance(wire, MastodonWire):
+        return
+    about = wire.about()
+    if about.rules is None:
+        yield Check(WARN, "rules", f"the instance does not show its rules: read {wire.base}/about before you collect")
+    elif about.rules:
+        listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(about.rules, 1))
+        yield Check(NOTE, "rules", f"the instance's own; check that they allow this campaign:\n{listed}")
+    else:
+        yield Check(NOTE, "rules", "the instance has none of its own")
+    if about.addresses:
+        yield Check(NOTE, "terms", ", ".join(f"{title}: {url}" for title, url in about.addresses.items()))
 
 
 def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:

@@ -10,6 +10,7 @@ import orjson
 from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.query import database
 from socialcrawl.errors import SettingsError
+from socialcrawl.platforms.known import platform
 from socialcrawl.secret import conceal
 from socialcrawl.store.database import opened
 from socialcrawl.store.exports.export import Wanted, export
@@ -60,3 +61,7 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
     write_line(f"{folder / 'datasheet.md'} says how they came about")
     if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
         write_error("these files name people: see the notes on terms in the datasheet before you hand them on")
+    restricted = (platform(name).publishing for name in dict.fromkeys(one["platform"] for one in sheet["campaigns"]))
+    if set(wanted.formats) != {"ids"}:
+        for text in filter(None, restricted):
+            write_error(text)

@@ -15,6 +15,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import host, path
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.platforms.known import platform
 from socialcrawl.reports.refreshed import Refreshed, refreshed
 from socialcrawl.reports.sampled import Sampled, sampled
 from socialcrawl.reports.tracked import Tracked, tracked
@@ -118,6 +119,8 @@ def _by_kind(console: Console, found: Summary, told: Known | None, *, billed: bo
         tracking.show(console, told)
     elif isinstance(told, Refreshed):
         refreshing.show(console, told, billed=billed)
+        if restricted := platform(found.platform).publishing:
+            console.print(Text(f"\n{restricted}"))
     elif isinstance(told, Sampled):
         sample_report.show(console, told)
     else:

@@ -36,6 +36,7 @@ class Mastodon:
     )
     searches = True
     look_up = False
+    publishing = ""
     advice = (
         "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
         "token of your instance (token_env), which opens full search"
@@ -80,6 +81,12 @@ class Mastodon:
             raise SettingsError(
                 "[source] identifier is for signing in to Bluesky: on Mastodon token_env alone names a token of your "
                 "instance. Nothing was sent."
+            )
+        if source.base_url == "":
+            raise SettingsError(
+                "No instance is named: set base_url under [source] to the address of yours, as https://INSTANCE. It is "
+                "asked about all accounts that are not asked on their own instance (hosts). Read its rules first: "
+                "socialcrawl doctor shows them."
             )
         if not source.contact and not is_loopback(base):
             raise SettingsError(

@@ -32,6 +32,7 @@ class Web:
     roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
     searches = False
     look_up = False
+    publishing = ""
     advice = "name pages (usernames = [...])"
     entities = NONE
 

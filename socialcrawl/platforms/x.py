@@ -12,7 +12,7 @@ from socialcrawl.platforms.platform import Keys, Secret, Terms, Variables
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
-from socialcrawl.sources.x.applications import check_applications
+from socialcrawl.sources.x.applications import POLICY, check_applications
 from socialcrawl.sources.x.entities import ENTITIES
 from socialcrawl.sources.x.meters import probe_request
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, MENTIONS, SEARCH, TIMELINE, XSource, span
@@ -44,6 +44,11 @@ class X:
     )
     searches = True
     look_up = True
+    publishing = (
+        "X's terms restrict what you may publish: neither post texts nor profiles, nor aggregate metrics of X's users, "
+        "such as how many accounts are active. Allowed are ids (export --format ids; at most 1,500,000 post ids in 30 "
+        f"days) and analyses of content without names and ids. See {POLICY}"
+    )
     advice = "use other keywords, or name seeds (usernames = [...])"
     entities = ENTITIES
 

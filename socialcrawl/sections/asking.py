@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from socialcrawl.sections.values import FilePath, Positive, Section, Size, Variable
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
@@ -133,8 +133,9 @@ class SourceSection(Section):
 
     @field_validator("base_url")
     @classmethod
-    def _address(cls, url: str | None) -> str | None:
-        if url is not None and not _is_address(url):
+    def _address(cls, url: str | None, given: ValidationInfo) -> str | None:
+        to_fill_in = url == "" and given.data.get("platform") == "mastodon"  # a template's line; the platform says so
+        if url is not None and not to_fill_in and not _is_address(url):
             raise ValueError("write the address of a server, such as https://api.x.com or http://127.0.0.1:8000")
         return url
 

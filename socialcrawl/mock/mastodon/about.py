@@ -6,6 +6,10 @@ from typing import Any
 from socialcrawl.mock.mastodon.instances import key_of
 
 VERSION = "4.6.4"
+RULES = [
+    {"id": "1", "text": "Be kind.", "hint": "", "translations": {}},
+    {"id": "2", "text": "Ask before you collect posts for research.", "hint": "", "translations": {}},
+]
 _PUBLIC = {"local": "public", "remote": "public"}
 _LIMITS = {
     "statuses": {"max_characters": 500, "max_media_attachments": 4, "characters_reserved_per_url": 23},
@@ -70,7 +74,7 @@ def instance_v2(domain: str, accounts: int) -> dict[str, Any]:
         "api_versions": {"mastodon": 11},
         "wrapstodon": None,
         "contact": {"email": "", "account": None},
-        "rules": [],
+        "rules": RULES,
     }
 
 
@@ -92,7 +96,7 @@ def instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
         "invites_enabled": False,
         "configuration": {"accounts": {"max_featured_tags": 10}, **_LIMITS},
         "contact_account": None,
-        "rules": [],
+        "rules": RULES,
     }
 
 
@@ -152,5 +156,5 @@ def _urls(domain: str) -> dict[str, str | None]:
         "status": None,
         "about": f"https://{domain}/about",
         "privacy_policy": f"https://{domain}/privacy-policy",
-        "terms_of_service": None,
+        "terms_of_service": f"https://{domain}/terms-of-service",
     }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import orjson
 
-from socialcrawl.mock.mastodon.about import asker, instance_v1, instance_v2
+from socialcrawl.mock.mastodon.about import RULES, asker, instance_v1, instance_v2
 from socialcrawl.mock.mastodon.answers import BAD_TOKEN, NO_RECORD, NOT_FOUND, array, told
 from socialcrawl.mock.mastodon.paging import whole
 from socialcrawl.mock.mastodon.town import Answer, Town
@@ -30,6 +30,7 @@ class Single:
             "/api/v1/statuses/:id": self.status,
             "/api/v1/instance": self.instance_v1,
             "/api/v1/instance/*rest": self.instance_v1,
+            "/api/v1/instance/rules": self.rules,
             "/api/v2/instance": self.instance_v2,
             "/api/v2/instance/*rest": self.instance_v2,
         }
@@ -75,6 +76,10 @@ class Single:
             return NO_RECORD
         accounts, posts = self._sizes(domain)
         return told(orjson.dumps(instance_v1(domain, accounts, posts)))
+
+    def rules(self, asked: Asked, guest: Guest, domain: str) -> Told:
+        """The rules of the instance."""
+        return told(orjson.dumps(RULES))
 
     def instance_v2(self, asked: Asked, guest: Guest, domain: str) -> Told:
         """The instance, in the new form."""

@@ -12,6 +12,7 @@ from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import asked_pause, date
 from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.sources.mastodon import classify, names
+from socialcrawl.sources.mastodon.about import About, read_about
 from socialcrawl.sources.mastodon.paging import later
 from socialcrawl.sources.mastodon.parse import Reader
 from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
@@ -86,6 +87,10 @@ class MastodonWire:
         if not self._alone:
             self._network.answered(host if host != self.home else urlsplit(self.base).hostname or host)
         return self._probed(request, self._reply(request, came, token=bool(token)), host)
+
+    def about(self) -> About:
+        """What the campaign's own instance says of itself to people."""
+        return read_about(self.http, self.base)
 
     def close(self) -> None:
         """Let go of the connections."""

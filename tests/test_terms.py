@@ -1,0 +1,144 @@
+"""What platforms and instances ask of those who collect is said where it matters, once, and safe for a terminal."""
+
+import io
+import json
+
+import pytest
+from blueskies import Sky as Server
+from crawling import posts
+from exporting import town
+from reviving import brought, revived, written
+from rich.console import Console
+from storing import opened
+from test_export_cli import command  # noqa: F401 - a fixture
+from typer.testing import CliRunner
+
+from socialcrawl.apps.begin import begin
+from socialcrawl.apps.cli import app
+from socialcrawl.apps.doctor import doctor
+from socialcrawl.errors import SettingsError
+from socialcrawl.mock.server import running
+from socialcrawl.plan import plan
+from socialcrawl.platforms.known import platform
+from socialcrawl.settings import checked, read
+from socialcrawl.sources.http_client import HttpClient
+from socialcrawl.sources.mastodon.about import LONGEST, read_about
+
+
+def test_a_template_of_mastodon_names_no_instance_and_says_that_one_is_to_be_chosen(tmp_path):
+    file = tmp_path / "mine.toml"
+    begin(file, ["rust"], "mastodon")
+    assert "mastodon.social" not in file.read_text("utf-8").replace("alice@mastodon.social", "")
+    with pytest.raises(SettingsError, match="No instance is named: set base_url under \\[source\\]"):
+        plan(read(file))
+    text = file.read_text("utf-8").replace('base_url = ""', 'base_url = "https://social.example"')
+    file.write_text(text.replace('contact = ""', 'contact = "mailto:me@example.org"'), "utf-8")
+    assert plan(read(file)).base == "https://social.example"
+
+
+def test_a_file_without_an_instance_means_what_it_always_meant():
+    source = {"platform": "mastodon", "contact": "mailto:me@example.org"}
+    given = {"name": "a", "topic": {"keywords": ["x"]}, "source": source}
+    assert plan(checked(given, "test")).base == "https://mastodon.social"
+
+
+@pytest.mark.parametrize("name", ["x", "bluesky", "web"])
+def test_an_empty_address_is_none_on_other_platforms(name):
+    with pytest.raises(SettingsError, match="base_url: write the address of a server"):
+        checked({"name": "a", "topic": {"keywords": ["x"]}, "source": {"platform": name, "base_url": ""}}, "test")
+
+
+def seen(file):
+    console = Console(file=io.StringIO(), width=200)
+    code = doctor(file, console)
+    return code, console.file.getvalue()
+
+
+def test_the_doctor_shows_the_rules_of_the_instance_and_where_its_terms_are(tmp_path):
+    with running(posts(), platforms=("mastodon",)) as mock:
+        file = tmp_path / "a.toml"
+        file.write_text(f"""
+name = "a"
+database = "{tmp_path}/a.db"
+[topic]
+keywords = ["rust"]
+[source]
+platform = "mastodon"
+base_url = "{mock.url}"
+domain = "home.example"
+""")
+        code, told = seen(file)
+    assert code == 0, told
+    assert "2. Ask before you collect posts for research." in told
+    assert "terms: https://home.example/terms-of-service" in told
+    assert "privacy: https://home.example/privacy-policy" in told
+
+
+def about(says):
+    with Server(says) as server:
+        http = HttpClient(server.url, lambda: 0.0, 5.0, "", None)
+        try:
+            return read_about(http, server.url), server.asked
+        finally:
+            http.close()
+
+
+def test_rules_are_read_by_two_requests_and_cut_to_a_line():
+    def says(path, *_):
+        if path.endswith("rules"):
+            return 200, {}, [{"text": "One\n\nrule"}, {"text": "x" * 1000}, {"no": 1}, "odd"]
+        return 200, {}, {"configuration": {"urls": {"terms_of_service": "javascript:1", "about": "https://a.example"}}}
+
+    found, asked = about(says)
+    assert [path for path, *_ in asked] == ["/api/v1/instance/rules", "/api/v2/instance"]
+    assert found.rules[0] == "One rule"
+    assert [len(rule) for rule in found.rules] == [8, LONGEST]
+    assert found.addresses == {"about": "https://a.example"}
+
+
+@pytest.mark.parametrize("body", [b"", b"[", b"{}", b"null", b"[" * 5000, json.dumps({"configuration": []}).encode()])
+def test_whatever_an_instance_says_of_itself_raises_nothing(body):
+    for status in (200, 404, 500):
+        found, _ = about((status, {}, body))
+        assert (found.rules, found.addresses) == (None, {})
+
+
+def test_rules_cannot_move_the_cursor_of_a_terminal(tmp_path):
+    def says(path, *_):
+        return 200, {}, [{"text": "\x1b[2J rule"}] if path.endswith("rules") else {}
+
+    with Server(says) as server:
+        file = tmp_path / "a.toml"
+        file.write_text(f"""
+name = "a"
+database = "{tmp_path}/a.db"
+[topic]
+keywords = ["rust"]
+[source]
+platform = "mastodon"
+base_url = "{server.url}"
+""")
+        _, told = seen(file)
+    assert "\x1b" not in told
+    assert "\\x1b[2J rule" in told
+
+
+def test_an_export_of_x_says_once_what_may_be_published(command, tmp_path):  # noqa: F811 - the fixture
+    told = [command(tmp_path / form, "--db", town() / "town.db", "--format", form).stderr for form in ("csv", "ids")]
+    assert [one.count(platform("x").publishing) for one in told] == [1, 0]
+
+
+@pytest.mark.parametrize(("name", "link", "times"), [("x", "ann,bob", 1), ("bluesky", "a.example,b.example", 0)])
+def test_the_report_of_who_is_active_on_x_says_once_what_may_be_published(name, link, times, tmp_path):
+    database = tmp_path / "a.db"
+    settings = revived(database=str(database), source={"platform": name})
+    with opened(database) as connection:
+        brought(connection, written(tmp_path / "old.csv", f"{link}\n"), settings=settings)
+    told = CliRunner().invoke(app, ["report", "--campaign", "revive", "--db", str(database)])
+    assert told.exit_code == 0, told.output
+    assert " ".join(told.stdout.split()).count(platform("x").publishing) == times
+
+
+def test_only_x_restricts_what_may_be_published():
+    assert [name for name in ("x", "bluesky", "mastodon", "web") if platform(name).publishing] == ["x"]
+    assert "export --format ids" in platform("x").publishing
