@@ -2,7 +2,7 @@
 
 Each database has a connection of its own beside those of the campaigns. One that cannot be used is said once, and tried
 again at the next look; the campaigns wait for it on their own. It is back when what failed works again: a disk that is
-full lets us read, but not write.
+full lets us read, and write now and then, so that one that could not be written has to work for a while.
 """
 
 import os
@@ -29,6 +29,7 @@ Heard = tuple[bool, Mapping[str, Held]]
 """What a database has to say: whether the daemon is to stop, and its campaigns by name."""
 
 
+SOUND = 60.0  # seconds for which a database has to be written without trouble until it is back
 MOMENT = 0.4  # seconds that a daemon which leaves waits for a look under way
 
 
@@ -40,6 +41,7 @@ class _Book:
     enrolled: bool = False
     trouble: str | None = None
     writing: bool = False  # whether the trouble came of writing
+    since: float | None = None  # when it could be written again, for the first time since
     held: Mapping[str, Held] = field(default_factory=dict)
 
 
@@ -92,7 +94,7 @@ class Books:
     def trouble(self, where: Where) -> str | None:
         """Return why a server cannot be used, as of the last look; None: it can, or the database is a file."""
         book = self._books.get(where)
-        return book.trouble if book and not isinstance(where, Path) else None
+        return book.trouble if book and book.since is None and not isinstance(where, Path) else None
 
     def other(self, where: Where, campaign: str, now: float, alive: Callable[[int], bool]) -> Held | None:
         """The other daemon that has a campaign, as of the last look; None: nobody.
@@ -131,7 +133,7 @@ class Books:
         except StoreError as error:
             self._lose(where, book, error, writes=writes)
             return None
-        self._well(where, book, writes=writes)
+        self._well(where, book, now, writes=writes)
         return answer
 
     def _connection(self, where: Where, book: _Book, now: float) -> Opened:
@@ -158,11 +160,14 @@ class Books:
         if book.trouble is None:
             book.writing = writes
             self.complain(where, str(error))
-        book.trouble = str(error)
+        book.trouble, book.since = str(error), None
 
-    def _well(self, where: Where, book: _Book, *, writes: bool) -> None:
-        if book.trouble is not None and (writes or not book.writing):
-            book.trouble = None
+    def _well(self, where: Where, book: _Book, now: float, *, writes: bool) -> None:
+        if book.trouble is None or (book.writing and not writes):
+            return
+        book.since = now if book.since is None else book.since
+        if not book.writing or now - book.since >= SOUND:
+            book.trouble = book.since = None
             self.complain(where, "")
 
 
