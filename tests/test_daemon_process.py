@@ -86,9 +86,14 @@ def daemon(folder, *options, **variables):
 
 
 @contextmanager
-def a_mock(fault=None, window=2.0):
-    with running(posts_file(), fault, limit=20, window=window) as mock:
+def a_mock(fault=None, window=2.0, posts=None):
+    with running(posts or posts_file(), fault, limit=20, window=window) as mock:
         yield mock
+
+
+def large():
+    """Posts of so many accounts that no campaign is done while a test looks on, however slow its commands are."""
+    return posts_file(4000, 1, 8.0)
 
 
 @pytest.fixture
@@ -109,7 +114,7 @@ def steps(folder, name="one"):
 
 
 def test_a_daemon_is_looked_at_paused_resumed_and_stopped_from_another_terminal(folder):
-    with a_mock() as mock, daemon(folder, "--health", "127.0.0.1:0") as one:
+    with a_mock(posts=large()) as mock, daemon(folder, "--health", "127.0.0.1:0") as one:
         campaign_file(folder, mock.url)
         one.until(lambda: steps(folder) > 30)
         shown = socialcrawl("status", folder, "--json")
@@ -147,7 +152,7 @@ def test_sigterm_waits_eight_seconds_for_what_is_in_flight_and_leaves(folder):
             return hang(3600.0)
         return None
 
-    with a_mock(fault) as mock:
+    with a_mock(fault, posts=large()) as mock:
         campaign_file(folder, mock.url)
         with daemon(folder) as one:
             one.until(lambda: hung)
@@ -258,7 +263,7 @@ def test_a_daemon_that_is_killed_again_and_again_loses_nothing(folder, tmp_path)
 
 @SLOW
 def test_a_second_daemon_takes_over_what_the_first_lets_go(folder):
-    with a_mock() as mock:
+    with a_mock(posts=large()) as mock:
         campaign_file(folder, mock.url)
         with daemon(folder) as first:
             first.until(lambda: steps(folder) > 20)
@@ -279,7 +284,7 @@ def test_a_second_daemon_takes_over_what_the_first_lets_go(folder):
 
 @SLOW
 def test_a_full_disk_is_said_and_waited_for(folder):
-    with a_mock() as mock, daemon(folder) as one:
+    with a_mock(posts=large()) as mock, daemon(folder) as one:
         campaign_file(folder, mock.url)
         one.until(lambda: steps(folder) > 20)
         size = max(file.stat().st_size for file in folder.glob("one.db*"))
@@ -343,7 +348,7 @@ def test_a_server_that_hangs_holds_up_nobody_but_itself(folder):
 
 @SLOW
 def test_a_locked_database_delays_neither_other_campaigns_nor_the_end(folder):
-    with a_mock() as mock, daemon(folder) as one:
+    with a_mock(posts=large()) as mock, daemon(folder) as one:
         campaign_file(folder, mock.url)
         campaign_file(folder, mock.url, "two")
         one.until(lambda: steps(folder) > 20 and steps(folder, "two") > 20)
