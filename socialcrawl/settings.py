@@ -1,6 +1,7 @@
 """Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
+from socialcrawl import pasted
 from socialcrawl.documents import read_bytes, read_toml, toml_error
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
@@ -43,6 +45,7 @@ WITHOUT = {"refresh": ("topic", "seeds")}
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "command")}
 
 
+INSIDE = re.compile(r"\[|function-")  # parts of a place that pydantic adds where a value has several forms
 FILES = ("tree", "labels", "wider_labels")
 """Keys of [sample] that name files by which accounts are judged."""
 
@@ -190,24 +193,36 @@ def stored(given: dict[str, Any], origin: str) -> Settings:
     """
     kind = given.get("kind", "collect")
     idle = {*OTHERS, *WITHOUT.get(kind, ())} - {kind}
-    return checked({key: told for key, told in given.items() if key not in idle}, origin)
+    return _validated({key: told for key, told in given.items() if key not in idle}, origin)
 
 
 def checked(given: dict[str, Any], origin: str) -> Settings:
     """The settings given as a dictionary; `origin` is named in errors.
 
     Raises:
-        SettingsError: with one line for each key that is wrong.
+        SettingsError: with one line for each key that is wrong, or that holds what looks like a secret.
     """
+    if found := dict(pasted.pasted(given)):
+        source = given.get("source")
+        platform = source.get("platform", "x") if isinstance(source, dict) else "x"
+        raise SettingsError(
+            "\n".join(f"{origin}: {pasted.told(place, whose, str(platform))}." for place, whose in found.items())
+        )
+    return _validated(given, origin)
+
+
+def _validated(given: dict[str, Any], origin: str) -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        raise SettingsError("\n".join(_told(error, origin))) from error
+        raise SettingsError("\n".join(dict.fromkeys(_told(error, origin)))) from error
 
 
 def _told(error: ValidationError, origin: str) -> Iterator[str]:
     for problem in error.errors():
-        place = [str(part) for part in problem["loc"]]
+        place = [str(part) for part in problem["loc"] if not INSIDE.search(str(part))]
+        if len(place) < len(problem["loc"]) and _of_other_form(problem):
+            continue
         if not place:  # of the file as a whole
             yield f"{origin}: {problem['msg'].removeprefix('Value error, ')}."
             continue
@@ -217,7 +232,9 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
         where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if len(place) > 1 or _section(place[0]) else place[0]
         where = f"[{place[0]}]" if whole and isinstance(problem["input"], dict) else where
         shown = "" if hidden or whole or place[0] == "database" else f" = {problem['input']!r}"
-        if problem["type"] == "extra_forbidden":
+        if problem["type"] == "extra_forbidden" and pasted.KEYED.match(place[-1]):
+            yield f"{origin}: {where} is not a setting. {pasted.STAYS}"
+        elif problem["type"] == "extra_forbidden":
             yield f"{origin}: {where} is not a setting.{_nearest(place)}"
         elif problem["type"] == "missing":
             yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
@@ -228,6 +245,11 @@ def _told(error: ValidationError, origin: str) -> Iterator[str]:
             if problem["type"] == "list_type" and isinstance(problem["input"], str) and not hidden:
                 message = f"a list is wanted: write {place[-1]} = {json.dumps([problem['input']], ensure_ascii=False)}"
             yield f"{origin}: {where}{shown}: {message[0].lower()}{message[1:].rstrip('.')}."
+
+
+def _of_other_form(problem: Any) -> bool:
+    """Whether a problem is that of a value in a form that it has not: a list where one text was written, or a text."""
+    return (problem["type"], isinstance(problem["input"], str)) in (("list_type", True), ("string_type", False))
 
 
 def _section(name: str) -> bool:

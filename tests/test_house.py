@@ -24,7 +24,7 @@ FLOORS = [
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
-    | {"secret", "optouts"}
+    | {"secret", "optouts", "pasted"}
     | {"hosts", "permissions", "locks"},
     {"model", "errors", "terminal", "__init__"},
 ]

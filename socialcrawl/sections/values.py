@@ -149,4 +149,11 @@ FilePath = Annotated[Path, Field(strict=False)]
 class Section(BaseModel):
     """A table of a campaign file; unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        hide_input_in_errors=True,  # a traceback shows no value, as that may be a secret
+    )

@@ -1,0 +1,102 @@
+"""Secrets that were pasted into a file where they do not belong: found by their shape, answered, never shown. Pure."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+BEARER = re.compile(r"A{16,}[A-Za-z0-9%+/=_-]{8,}")  # of an application of X
+SESSION = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")  # a JSON Web Token, as Bluesky's sessions are
+ACCESS = re.compile(r"\d{5,20}-[A-Za-z0-9]{25,}")  # an access token of X's OAuth 1.0a
+APP_PASSWORD = re.compile(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}")  # of Bluesky
+WORD = re.compile(r"[A-Za-z0-9_-]{22,}={0,2}")
+KEYED = re.compile(r"(?i)^(?:.*_)?(?:token|secret|password|passwd|bearer|api_?key|access_?key|credentials?)$")
+"""Keys that are no settings, and that people write a secret behind."""
+SEPARATORS = 3  # - and _ in a random word at most
+RANDOM = 0.42  # of neighbours that differ in kind: 62 % in a random word of letters and digits, 33 % in CamelCase
+X, BLUESKY, MASTODON, ANY = "x", "bluesky", "mastodon", ""
+NAMED = {
+    X: 'export X_BEARER_TOKEN=..., and token_env = "X_BEARER_TOKEN" under [source]; or, of OAuth 1.0a, four variables: '
+    'tokens = [{ env = ["X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"], kind = "user" }]',
+    BLUESKY: "export BSKY_APP_PASSWORD=..., and under [source] your handle as identifier and "
+    'token_env = "BSKY_APP_PASSWORD"',
+    MASTODON: 'export MASTODON_TOKEN=..., and token_env = "MASTODON_TOKEN" under [source]',
+    ANY: "export NAME=..., and write NAME where that is wanted: token_env under [source], webhook_env under [notify]",
+}
+STAYS = f"A token stays out of this file: {NAMED[ANY]}."
+FREE = (("notify", "command"),)  # a program's arguments, which belong to who wrote them, and are never shown
+
+
+def pasted(given: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Iterate over what looks like a secret in a file: its place, and whose it probably is (X | BLUESKY | ...).
+
+    Of a key that looks like one the place ends before it.
+    """
+    if place in FREE:
+        return
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            if whose := _whose(str(key), place):
+                yield place, whose[0]
+            else:
+                yield from pasted(value, (*place, str(key)))
+    elif isinstance(given, list):
+        for number, value in enumerate(given):
+            yield from pasted(value, (*place, str(number)))
+    elif isinstance(given, str) and (found := _whose(given, place)):
+        yield place, found[0]
+
+
+def told(place: tuple[str, ...], whose: str, platform: str) -> str:
+    """Return where a secret was found and what to do, for people; it is not shown.
+
+    Args:
+        place: the keys that lead to it.
+        whose: see `pasted`.
+        platform: of the campaign, for a secret that may be anybody's.
+    """
+    where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if place else "a key"
+    advice = NAMED.get(whose or platform, NAMED[ANY])
+    return (
+        f"{where} holds what looks like a token or a password. Secrets do not go into this file: put it into an "
+        f"environment variable, and only that one's name here: {advice}. A file can hold it too: NAME_FILE is its path"
+    )
+
+
+def _whose(text: str, place: tuple[str, ...]) -> tuple[str] | None:
+    """Whose secret a text probably is; None where it is none."""
+    word = re.sub(r"^(?:[Bb]earer|OAuth)\s+", "", text.strip())
+    if BEARER.search(word) or ACCESS.fullmatch(word) or _is_of_user(word):
+        return (X,)
+    if SESSION.search(word):
+        return (BLUESKY,)
+    # Four words of four letters may be a keyword, but nothing that [source] wants.
+    if APP_PASSWORD.fullmatch(word) and (place[:1] == ("source",) or any(sign.isdigit() for sign in word)):
+        return (BLUESKY,)
+    return (ANY,) if _is_random(word) else None
+
+
+def _is_of_user(word: str) -> bool:
+    """Whether it is a bearer token of a user of X (OAuth 2.0): base64 of parts that end with their kind."""
+    if not 40 <= len(word) <= 400:
+        return False
+    try:
+        inside = base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return re.search(rb":\d+:\d+:(?:at|rt):\d", inside) is not None
+
+
+def _is_random(word: str) -> bool:
+    """Whether a word is letters and digits as chance throws them, and none that a person would write.
+
+    It has capitals, small letters and digits in several places, and they change often or make no part of a word.
+    """
+    if not WORD.fullmatch(word) or len(re.findall(r"[_-]", word)) > SEPARATORS or len(re.findall(r"\d+", word)) < 2:
+        return False
+    kinds = ["d" if sign.isdigit() else "u" if sign.isupper() else "l" if sign.islower() else "-" for sign in word]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    mixed = changes >= RANDOM * (len(word) - 1) or not re.search(r"[a-z]{4}", word)
+    return {"u", "l"} <= {*kinds} and mixed
