@@ -57,7 +57,7 @@ LOOK = 2.0  # seconds between two looks
 OFTEN = 0.5  # seconds between two looks at least
 BEAT = 10.0  # seconds between two heartbeats where nothing changes
 LEAVING = GRACE + 0.7  # seconds after which a run that has not ended is left behind
-HASTE = 0.6  # seconds for the last words in all databases
+HASTE = 0.6  # seconds for the last words in all databases; also what runs that ended at once have left of theirs
 SET = 5.0  # seconds by which somebody has to set the clock for it to be noticed
 STALL = 1800.0  # seconds without a movement that was due, after which a campaign counts as stalled
 LOOKING = "look"
@@ -380,6 +380,7 @@ class Daemon:
     def _leave(self) -> list[str]:
         """End all runs, and let go of everything."""
         self._log.info("the daemon stops: what is in flight is waited for", seconds=GRACE)
+        ends = self.house.time.now() + LEAVING + HASTE
         runners = [*self.runners.values(), *self._leaving]
         barred = {runner: self._do(runner, partial(runner.bar, STOPPED, LEFT)) for runner in runners}
         self._await(lambda: any(runner.running or not done.done() for runner, done in barred.items()))
@@ -389,7 +390,7 @@ class Daemon:
             self._notice(standing.file)
         now = self.house.time.now()
         last = [self.hands.do(at, partial(self.books.leave, at, self._told(at), now)) for at in self.books.places()]
-        wait(last, HASTE)
+        wait(last, max(HASTE, ends - now))
         self.hands.rest()
         self._log.info("the daemon has stopped", left_behind=late)
         return late
