@@ -124,7 +124,7 @@ def source_of(platform, port):
     if platform == "bluesky":
         from socialcrawl.sources.bluesky.source import BlueskySource
 
-        return made, BlueskySource(rules, [], 3), Who("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "a.test")
+        return made, BlueskySource(rules, [], 3, opt_outs=False), Who("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "a.test")
     if platform == "mastodon":
         from socialcrawl.sources.mastodon.source import MastodonSource
 

@@ -234,11 +234,17 @@ def test_the_mark_of_an_instant_on_bluesky_lets_its_millisecond_through(moment):
 
 def test_bluesky_is_not_told_where_reading_ends_as_it_knows_no_such_thing():
     who = Who(did("ann"), "ann.test")
-    request = next(talk_of(BlueskySource(SKY, [], begin=0.0), Pick(1, Node(2), "recrawl", since=at(5)), who))
+    request = next(
+        talk_of(BlueskySource(SKY, [], begin=0.0, opt_outs=False), Pick(1, Node(2), "recrawl", since=at(5)), who)
+    )
     assert (request.params["after"], request.params["since"]) == (at(5), "1970-01-01T00:00:00.000Z")
     assert "since" not in (told := address("https://sky.example", request))
     assert "after" not in told
-    assert next(talk_of(BlueskySource(SKY, []), Pick(1, Node(2), "recrawl"), who)).params.keys().isdisjoint({"after"})
+    assert (
+        next(talk_of(BlueskySource(SKY, [], opt_outs=False), Pick(1, Node(2), "recrawl"), who))
+        .params.keys()
+        .isdisjoint({"after"})
+    )
 
 
 def statuses(*keys, since="", author="ann@home.example"):
