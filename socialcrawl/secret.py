@@ -38,21 +38,44 @@ def secret(name: str) -> str:
             with characters that no header may hold. The message names the variable and never shows a value, not even
             the path, as that may be a token at the wrong place.
     """
+    text, where = _given(name, "token")
+    if " " in text or not _is_plain(text):
+        raise SettingsError(f"{where} does not hold a token (one word of ASCII letters and signs): copy it again.")
+    return text
+
+
+def secret_addresses(name: str) -> list[str]:
+    """Return the addresses that the environment variable `name`, or its file, holds, separated by blanks or line ends.
+
+    Raises:
+        SettingsError: as `secret` does, but several words are fine. The message shows none of them.
+    """
+    text, where = _given(name, "address")
+    words = text.split()
+    if not _is_plain(" ".join(words)):
+        raise SettingsError(f"{where} does not hold addresses (words of ASCII letters and signs): copy them again.")
+    return words
+
+
+def _given(name: str, what: str) -> tuple[str, str]:
+    """What somebody put into a variable or into its file, and which of the two it was."""
     text, file = (os.environ.get(variable, "").strip() for variable in (name, f"{name}_FILE"))
     if text and file:
         raise SettingsError(f"Both {name} and {name}_FILE are set: unset one of the two.")
     if not text and not file:
         raise SettingsError(
-            f"No token: put it into the environment variable {name}, or the path of a file that holds it into "
+            f"No {what}: put it into the environment variable {name}, or the path of a file that holds it into "
             f"{name}_FILE."
         )
     where = f"The file that {name}_FILE names" if file else f"The environment variable {name}"
     text = text or _first_bytes(file, where)
     if not text:
-        raise SettingsError(f"{where} is empty: put the token into it.")
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable() or " " in text:
-        raise SettingsError(f"{where} does not hold a token (one word of ASCII letters and signs): copy it again.")
-    return text
+        raise SettingsError(f"{where} is empty: put the {what} into it.")
+    return text, where
+
+
+def _is_plain(text: str) -> bool:
+    return len(text) <= LONGEST and text.isascii() and text.isprintable()
 
 
 def _first_bytes(file: str, where: str) -> str:

@@ -42,7 +42,7 @@ Of the other keys it rests on those that are not as usual.
 """
 WITHOUT = {"refresh": ("topic", "seeds")}
 """The sections in which nothing may be said, by kind: whoever wrote something there expects what does not come."""
-SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "command")}
+SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "apprise_env", "command")}
 
 
 INSIDE = re.compile(r"\[|function-")  # parts of a place that pydantic adds where a value has several forms

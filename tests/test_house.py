@@ -41,6 +41,7 @@ HOMES = {
     "alembic": ("store/",),
     "starlette": ("daemon/health.py",),
     "uvicorn": ("mock/", "apps/explore.py", "daemon/health.py"),
+    "apprise": ("daemon/addresses.py",),
     "apscheduler": ("daemon/", "apps/operating.py"),
     "structlog": ("daemon/", "apps/operating.py"),
     "prometheus_client": ("daemon/",),
@@ -212,6 +213,7 @@ def test_heavy_modules_are_imported_where_they_are_used():
     code = "import sys, socialcrawl.apps.cli; print(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"numpy", "tweepy", "requests", "sqlalchemy", "alembic", "pyarrow", "matplotlib", "starlette", "uvicorn"}
+    heavy |= {"apprise"}
     assert not heavy & set(done.stdout.split())
 
 

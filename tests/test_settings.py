@@ -119,6 +119,7 @@ WRONG = [
     (("notify", "on"), ["paused", ["begun"], [5]]),
     (("notify", "command"), ["mail me", [5], [""]]),
     (("notify", "webhook_env"), ["https://hooks.example/secret", 5, ""]),
+    (("notify", "apprise_env"), ["ntfy://ntfy.example/secret", 5, ""]),
 ]
 
 
@@ -297,7 +298,15 @@ HOOK = "https://hooks.example.com/T0/B1/verysecret"
 
 
 @pytest.mark.parametrize(
-    "notify", [{"webhook_env": HOOK}, {"command": [HOOK, 5]}, {"command": HOOK}, {"command": ["", HOOK]}, HOOK]
+    "notify",
+    [
+        {"webhook_env": HOOK},
+        {"apprise_env": HOOK},
+        {"command": [HOOK, 5]},
+        {"command": HOOK},
+        {"command": ["", HOOK]},
+        HOOK,
+    ],
 )
 def test_an_address_that_was_pasted_into_the_file_is_refused_and_not_shown(notify):
     with pytest.raises(SettingsError) as error:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from socialcrawl.apps.console import Text
 from socialcrawl.crawls import steered
+from socialcrawl.daemon.addresses import require_apprise
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.plan import Plan, plan
@@ -86,6 +87,8 @@ def _meant(file: Path) -> Plan:
     if meant is not None:
         _tried(meant.guard, wrong)
     _tried(lambda: steered(settings), wrong)
+    if settings.notify.apprise_env:
+        _tried(require_apprise, wrong)
     if wrong or meant is None:
         raise SettingsError("\n".join(dict.fromkeys(wrong)))
     return meant

@@ -28,7 +28,7 @@ from socialcrawl.daemon.standing import BROKEN, DONE, DOWN, RUNNING, STALLED, ST
 from socialcrawl.daemon.standing import PAUSED as STANDS_PAUSED
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
-from socialcrawl.secret import secret
+from socialcrawl.secret import secret, secret_addresses
 from socialcrawl.settings import Settings
 
 OK, LEFT_BEHIND, INTERRUPTED = 0, 1, 130
@@ -99,7 +99,8 @@ class _Bell:
         for runner in list(self.daemon.runners.values()):
             if not self._secrets.issuperset(found := _secrets(runner.settings)):
                 self._secrets |= found
-        if self._events.is_one(now, before) and (notices := self._of(now.file)) is not None:
+        notices = self._of(now.file)  # also where there is nothing to tell yet: what is wrong with it is said at once
+        if self._events.is_one(now, before) and notices is not None:
             notices.tell(EVENTS[now.state], now)
 
     def close(self) -> None:
@@ -130,7 +131,8 @@ def _retire(notices: Notices) -> None:
 
 def _secrets(settings: Settings) -> set[str]:
     """The environment variables of a campaign that hold what nobody may see."""
-    named = {settings.source.variable or ""} | ({settings.notify.webhook_env} if settings.notify.webhook_env else set())
+    notify = settings.notify
+    named = {name for name in (settings.source.variable, notify.webhook_env, notify.apprise_env) if name}
     for token in settings.source.tokens:
         named |= {token.env} if isinstance(token.env, str) else set(token.env)
     return named
@@ -140,9 +142,10 @@ def _notices(settings: Settings, secrets: set[str]) -> Notices | None:
     given = settings.notify
     try:
         webhook = secret(given.webhook_env) if given.webhook_env else None
-        if not given.command and webhook is None:
+        addresses = secret_addresses(given.apprise_env) if given.apprise_env else []
+        if not given.command and webhook is None and not addresses:
             return None
-        return Notices(given.command, webhook, given.on, without=secrets)
+        return Notices(given.command, webhook, given.on, without=secrets, addresses=addresses)
     except SettingsError as error:
         structlog.get_logger().warning("nobody can be told", campaign=settings.name, error=str(error))
         return None

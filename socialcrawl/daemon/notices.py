@@ -1,4 +1,4 @@
-"""Notices: a command that is run, and an address that is told, when a campaign pauses, ends, stalls or cannot go on."""
+"""Notices: a command that is run, and addresses that are told, when a campaign pauses, ends, stalls or cannot go on."""
 
 import json
 import os
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from socialcrawl.daemon.addresses import Address
 from socialcrawl.daemon.health import iso
 from socialcrawl.daemon.standing import BROKEN, Standing
 from socialcrawl.errors import SettingsError
@@ -46,11 +47,13 @@ class Notices:
         on: the events that are told.
         without: environment variables that the command does not get, nor those with "_FILE" after their names: those
             with tokens; they are looked at for each notice. What is concealed is left out in any case.
-        patience: seconds for a command, after which it is killed.
-        pause: seconds between two tries of the webhook.
+        addresses: of apprise, such as `mailto://...`; they are secrets.
+        patience: seconds for a command, after which it is killed, and for an address.
+        pause: seconds between two tries of the webhook or an address.
 
     Raises:
-        SettingsError: there is no such event, or the webhook is no address. It is not shown.
+        SettingsError: there is no such event, the webhook or one of the addresses is none, or apprise is not installed.
+            Addresses are not shown.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Notices:
         on: Collection[str],
         *,
         without: Collection[str] = (),
+        addresses: Sequence[str] = (),
         patience: float = COMMAND_PATIENCE,
         pause: float = PAUSE,
     ) -> None:
@@ -71,6 +75,8 @@ class Notices:
             self._ways.append(_Way("command", _Command(tuple(command), without, patience)))
         if webhook is not None:
             self._ways.append(_Way("webhook", _Webhook(_checked(webhook), pause)))
+        for number, address in enumerate(addresses, 1):
+            self._ways.append(_Way(f"address {number}", Address(address, patience, pause)))
 
     def tell(self, event: str, standing: Standing) -> None:
         """Let people know, if they want to, that this happened to a campaign; returns at once."""
@@ -135,7 +141,7 @@ def _checked(webhook: str) -> str:
 class _Way:
     """One way to tell people, with a thread that does it. The thread is left behind where it hangs at the end."""
 
-    def __init__(self, name: str, door: "_Command | _Webhook") -> None:
+    def __init__(self, name: str, door: "_Command | _Webhook | Address") -> None:
         self.done: Future[None] = Future()
         self._name = name
         self._begun = False

@@ -61,6 +61,10 @@ class NotifySection(Section):
     webhook_env: Variable | None = Field(
         default=None, description="environment variable that holds the address to post notices to: it is a secret"
     )
+    apprise_env: Variable | None = Field(
+        default=None,
+        description="environment variable that holds addresses of apprise (mail, Matrix, Telegram, ntfy): secrets",
+    )
 
     @field_validator("on")
     @classmethod
