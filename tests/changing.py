@@ -28,7 +28,9 @@ FOUND = {"star": (3, 4, 7), "moon": (9, 12, 3, 15)}  # whom a search finds; anot
 
 def hits_of(word):
     """The occurrences of a word in a post; posts in another language than English count double in nothing."""
-    return lambda text, lang, created_at, urls=None: text.split().count(word) if lang == "en" and created_at >= "2021" else 0
+    return lambda text, lang, created_at, urls=None: (
+        text.split().count(word) if lang == "en" and created_at >= "2021" else 0
+    )
 
 
 def worded(post):

@@ -224,7 +224,9 @@ def test_whatever_stands_in_a_line_it_is_a_post_or_a_bad_line(tmp_path_factory, 
     lines[changed] |= dict(changes)
     path = write_lines(tmp_path_factory.mktemp("a") / "a.jsonl", lines)
     trouble = Trouble()
-    found = [row for found in read(path, lambda text, lang, created_at, urls=None: 1, trouble) for row in found.page.posts]
+    found = [
+        row for found in read(path, lambda text, lang, created_at, urls=None: 1, trouble) for row in found.page.posts
+    ]
     assert all(isinstance(row.id, str) and isinstance(row.text, str) for row in found)
     untouched = sum(len(line.get("data", [0])) for i, line in enumerate(lines) if i != changed)
     assert len(found) >= untouched

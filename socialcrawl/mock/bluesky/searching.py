@@ -24,7 +24,9 @@ from socialcrawl.mock.world import World
 _SORTS = ("top", "latest")
 _EVERYTHING = "*"  # a query without words: search cannot be asked without any
 # Outside quotes only: what is quoted is matched first and stays.
-_FILTER = re.compile(r'"[^"]*"|(?<![^\s])(from|to|mentions|lang|since|until):(\S+)|(?<![^\s])(@)([\w.-]+\.[\w-]+)|(?<!\S)(#)([^\s"]+)')
+_FILTER = re.compile(
+    r'"[^"]*"|(?<![^\s])(from|to|mentions|lang|since|until):(\S+)|(?<![^\s])(@)([\w.-]+\.[\w-]+)|(?<!\S)(#)([^\s"]+)'
+)
 
 
 @dataclass
