@@ -10,7 +10,9 @@ from typing import Any
 from socialcrawl.bounds import MAX_DOCUMENT, MAX_ROW, MAX_TOML
 
 LONGEST_SHOWN = 120  # characters of a line that an error shows
-SECRET = re.compile(r"(?i)token|secret|passw|webhook|apprise|command|://|[A-Za-z0-9%_+/-]{20,}|[a-z2-7]{4}(-[a-z2-7]{4}){3}")
+SECRET = re.compile(
+    r"(?i)token|secret|passw|webhook|apprise|command|://|[A-Za-z0-9%_+/-]{20,}|[a-z2-7]{4}(-[a-z2-7]{4}){3}"
+)
 DEEPEST = 100  # parts of a key in TOML: tomllib's memory grows with their square
 
 
