@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
+from socialcrawl.apps.progress import shown
 from socialcrawl.apps.sample_report import DOUBTFUL, apart, count, finite, interval, percent
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.imports.datasets import gathered, spoken
@@ -63,9 +64,10 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
     if wanted.on_topic and not wanted.held:
         raise SettingsError("--on-topic says it of a file of accounts: name one with --held.")
     hits = about(settings).hits if wanted.held else None
-    given = {str(path): accounts(path, settings.source.platform, hits) for path in wanted.held}
-    held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
-    with ExitStack() as ends:
+    with ExitStack() as ends, shown("reading lists") as watch:
+        given = {str(path): accounts(path, settings.source.platform, hits) for path in wanted.held}
+        held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
+        watch("auditing")
         traces = Traces(ends.enter_context(readable(settings.database)))
         place = None if wanted.database is None else where(wanted.database)
         others = None if place in (None, settings.database) else place

@@ -1,12 +1,12 @@
 """`socialcrawl import`: what the options mean, how far it has come, and what it says at the end."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from socialcrawl.apps.giving_way import give_way
+from socialcrawl.apps.progress import shown as progress
 from socialcrawl.apps.query import database
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
@@ -22,7 +22,6 @@ from socialcrawl.terminal import data_stream, write_error
 
 KINDS = ("posts", "seeds", "history", "dataset", "liveness")
 REVIVING = {"dataset": "that tests it for life", "liveness": "whose accounts were tested"}
-PAUSE = 1.0  # seconds between two lines that say how far it has come
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +51,14 @@ def bring(wanted: Wanted) -> None:
     if wanted.kind in REVIVING and settings is not None:
         _revive(wanted, settings)
         return
-    files = Files(wanted.files, wanted.skip_bad, _watch())
     if wanted.kind == "seeds":
-        _seeds(wanted, settings, files)
+        _seeds(wanted, settings)
         return
     place = _place(wanted, settings)
 
     def work() -> Brought:
-        with opened(place) as connection:
+        with opened(place) as connection, progress("reading", unit="posts", lines=True) as watch:
+            files = Files(wanted.files, wanted.skip_bad, watch)
             if wanted.kind == "history" and settings is not None:
                 return as_history(files, connection, settings, SystemClock().now())
             return as_posts(files, connection, settings, SystemClock().now())
@@ -76,10 +75,10 @@ def _revive(wanted: Wanted, settings: Settings) -> None:
     from socialcrawl.imports.refreshing import Tables, as_dataset, as_liveness  # noqa: PLC0415
 
     reading = "auto" if wanted.by_id is None else "ids" if wanted.by_id else "names"
-    tables = Tables(wanted.files, reading, wanted.skip_bad, _watch("rows"))
 
     def work() -> tuple[list[str], Trouble]:
-        with opened(settings.database) as connection:
+        with opened(settings.database) as connection, progress("reading", unit="rows", lines=True) as watch:
+            tables = Tables(wanted.files, reading, wanted.skip_bad, watch)
             now = SystemClock().now()
             if wanted.kind == "dataset":
                 entered, trouble = as_dataset(tables, connection, settings, now, wanted.earlier)
@@ -124,10 +123,10 @@ def _agree(wanted: Wanted) -> None:
         raise SettingsError(f"{wanted.out} exists already and is left as it is: name another file.")
 
 
-def _seeds(wanted: Wanted, settings: Settings | None, files: Files) -> None:
+def _seeds(wanted: Wanted, settings: Settings | None) -> None:
     topic = None if settings is None else about(settings)
-    with _sparing(wanted, settings) as spare:
-        names, brought = as_seeds(files, topic, spare)
+    with _sparing(wanted, settings) as spare, progress("reading", unit="posts", lines=True) as watch:
+        names, brought = as_seeds(Files(wanted.files, wanted.skip_bad, watch), topic, spare)
     lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
     if wanted.out is None:
         data_stream().write(lines)
@@ -166,19 +165,6 @@ def _place(wanted: Wanted, settings: Settings | None) -> Where:
         return settings.database
     stores = wanted.kind != "seeds"
     return database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
-
-
-def _watch(of: str = "posts") -> Callable[[str, int], None]:
-    """Says now and then how far it has come; `of` is what is counted."""
-    last = time.monotonic()
-
-    def watch(what: str, posts: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= PAUSE:
-            last = time.monotonic()
-            _say(f"{what}: {posts:,} {of}")
-
-    return watch
 
 
 def _tell(brought: Brought, more: str) -> None:

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from socialcrawl.apps.options import Database, Pause
-from socialcrawl.terminal import write_line
 
 
 def import_(
@@ -75,10 +74,6 @@ def backup(
     pause: Pause = False,
 ) -> None:
     """Copy the database into a file, also while a campaign runs."""
-    from socialcrawl.apps.giving_way import give_way  # noqa: PLC0415
-    from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
-    from socialcrawl.store.backup import backup as copy  # noqa: PLC0415
+    from socialcrawl.apps.keeping import copy  # noqa: PLC0415
 
-    place = chosen(database)
-    give_way(place, None, lambda: copy(place, file, force=force), pause=pause)
-    write_line(f"wrote {file}: {file.stat().st_size:,} bytes, a copy of {place}")
+    copy(database, file, force=force, pause=pause)

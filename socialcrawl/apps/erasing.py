@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from socialcrawl.apps.giving_way import give_way
+from socialcrawl.apps.progress import shown
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
@@ -27,6 +28,7 @@ from socialcrawl.store.summary import platform_meant
 from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_json, write_line
 
+COUNTING = "counting what would be forgotten"
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}
 SPAN = re.compile(r"(\d{1,5}) ?([dwy])")
@@ -153,10 +155,14 @@ def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, 
     def erase() -> Report:
         with opened(where, create=False, durable=True) as connection:
             if not (manner.dry or manner.yes):
-                _agreed(_of_kind(quiet.erase(connection, work, dry=True), kind), more, manner)
-            report = quiet.erase(connection, work, dry=manner.dry)
-            if not manner.dry:
-                renew(Traces(connection))
+                with shown(COUNTING):
+                    found = quiet.erase(connection, work, dry=True)
+                _agreed(_of_kind(found, kind), more, manner)
+            with shown(COUNTING if manner.dry else "forgetting") as watch:
+                report = quiet.erase(connection, work, dry=manner.dry)
+                if not manner.dry:
+                    watch("computing reports anew")
+                    renew(Traces(connection))
             return report
 
     _tell(_of_kind(give_way(where, None, erase, pause=manner.pause), kind), more, manner)

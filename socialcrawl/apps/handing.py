@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from socialcrawl.apps.giving_way import give_way
+from socialcrawl.apps.progress import shown
 from socialcrawl.apps.query import database
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.known import platform
@@ -49,8 +50,8 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
     where = database(place)
 
     def write() -> dict[str, Any]:
-        with opened(where, create=False) as connection:
-            return export(connection, folder, wanted, time.time())
+        with opened(where, create=False) as connection, shown("exporting", unit="rows") as watch:
+            return export(connection, folder, wanted, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 
     sheet = give_way(where, None, write, pause=pause)
     if as_json:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
+from socialcrawl.apps.progress import shown
 from socialcrawl.documents import read_text
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.sample.judged import Examples, Judged, examples, judged
@@ -54,12 +55,14 @@ def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Tree:
         StoreError: there is no such database or campaign.
     """
     _agree(wanted)
-    given, where = _given(wanted)
-    how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in words(one)))
-    learned = examples(given)
-    _enough(learned, wanted.folds)
-    measured = judged(learned, how, wanted.folds)
-    tree = grow(learned.texts, learned.on_topic, how)
+    with shown("reading posts", unit="folds") as watch:
+        given, where = _given(wanted)
+        how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in words(one)))
+        learned = examples(given)
+        _enough(learned, wanted.folds)
+        measured = judged(learned, how, wanted.folds, lambda done: watch("testing", done, wanted.folds))
+        watch("learning the tree")
+        tree = grow(learned.texts, learned.on_topic, how)
     about = _about(where, learned, measured, how)
     tree = Tree(tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.telling(TELLING)]})
     tree.save(wanted.out)

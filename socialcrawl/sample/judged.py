@@ -1,7 +1,7 @@
 """How well a tree judges texts that it was not grown from, by cross-validation (the paper evaluates by eye only)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,13 +100,16 @@ def examples(given: Sequence[tuple[str, bool]]) -> Examples:
     return Examples(tuple(first[key] for key in kept), on_topic, read - len(kinds), len(kinds) - len(kept))
 
 
-def judged(given: Examples, how: Growth = PLAIN, folds: int = FOLDS) -> Judged:
+def judged(
+    given: Examples, how: Growth = PLAIN, folds: int = FOLDS, watch: Callable[[int], None] = lambda done: None
+) -> Judged:
     """How well trees judge texts that they were not grown from; words and their worth are those of the rest, too.
 
     Args:
         given: the texts.
         how: how trees are grown; its seed also says which text is in which part.
         folds: parts, each with as many on-topic texts as the others, or one more.
+        watch: told how many parts are judged.
 
     Raises:
         SettingsError: there are fewer texts of a kind than parts.
@@ -122,7 +125,8 @@ def judged(given: Examples, how: Growth = PLAIN, folds: int = FOLDS) -> Judged:
         )
     said = np.zeros(len(kinds), bool)
     parts: Any = StratifiedKFold(folds, shuffle=True, random_state=how.seed).split(kinds, kinds)
-    for learned, asked in parts:
+    for done, (learned, asked) in enumerate(parts):
+        watch(done)
         tree = grow([given.texts[i] for i in learned], kinds[learned].tolist(), how)
         for i in asked.tolist():
             said[i] = tree.says(given.texts[i])

@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from socialcrawl.store.trouble import told
 COPIES = (b"SQLite format 3\0", b"PGDMP")  # how an SQLite database and an archive of pg_dump begin
 
 
-def backup(where: Where, file: Path, *, force: bool = False) -> None:
+def backup(where: Where, file: Path, *, force: bool = False, began: Callable[[Path], None] = lambda part: None) -> None:
     """Copy the database at `where` into `file`: an SQLite database, or an archive for pg_restore.
 
     The copy is made beside `file` under another name, examined, and then renamed.
@@ -30,6 +30,7 @@ def backup(where: Where, file: Path, *, force: bool = False) -> None:
         where: the database.
         file: the copy.
         force: whether a copy that is there is replaced: an SQLite database, an archive of pg_dump, or an empty file.
+        began: told the file that grows until the copy is whole.
 
     Raises:
         StoreError: there is no database, it is damaged, the file is there already or cannot be written, or pg_dump is
@@ -39,6 +40,7 @@ def backup(where: Where, file: Path, *, force: bool = False) -> None:
         raise StoreError(f"There is no database {where}: name one with --db.")
     _free(where, file, force=force)
     with _beside(file) as part:
+        began(part)
         if isinstance(where, Path):
             _copied(where, part)
         else:

@@ -2,7 +2,7 @@
 
 import hashlib
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -33,6 +33,7 @@ FORMATS = (*WRITERS, *network.FORMS, "ids", "warc")
 """What an export can be made of: parquet, csv, jsonl (tables), gexf, graphml (the network), ids, warc."""
 ARCHIVE = "answers.warc.gz"
 NAMING = ("ids", "warc")  # what cannot be had without names
+Watch = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ class Wanted:
     safe_csv: bool = False
 
 
-def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> dict[str, Any]:
+def export(
+    connection: Connection, folder: Path, wanted: Wanted, now: float, watch: Watch = lambda what, rows: None
+) -> dict[str, Any]:
     """Write what is wanted into a folder; the values of its datasheet.json.
 
     A campaign may be running: the export shows the database as it was when it began. It is streamed: memory does not
@@ -69,6 +72,7 @@ def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> 
         folder: where; see `place.beside`.
         wanted: what.
         now: Unix seconds, for the sheet.
+        watch: told what is being written, and how many of its rows were.
 
     Raises:
         SettingsError: what is wanted cannot be had together, or the folder is not free.
@@ -82,7 +86,7 @@ def export(connection: Connection, folder: Path, wanted: Wanted, now: float) -> 
             beside(folder, force=wanted.force) as to,
         ):
             hiding = None if pseudonyms is None else Hiding(choice, pseudonyms)
-            about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted, hiding)}
+            about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted, hiding, watch)}
             sheet = _sheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
                 **({"safe_csv": wanted.safe_csv} if "csv" in wanted.formats else {}),
                 "dictionary": dictionary.NAME,
@@ -119,7 +123,9 @@ def _check(wanted: Wanted) -> None:
         archive.check()
 
 
-def _write(choice: Choice, to: Path, wanted: Wanted, hiding: Hiding | None) -> Iterator[tuple[str, tuple[str, int]]]:
+def _write(
+    choice: Choice, to: Path, wanted: Wanted, hiding: Hiding | None, watch: Watch
+) -> Iterator[tuple[str, tuple[str, int]]]:
     """Write the files, as (name, (what it is, its rows))."""
     formats, makers = wanted.formats, WRITERS | ({"csv": SafeCsv} if wanted.safe_csv else {})
     for sheet in SHEETS:
@@ -127,21 +133,23 @@ def _write(choice: Choice, to: Path, wanted: Wanted, hiding: Hiding | None) -> I
         ids = IDS.get(sheet.name) if "ids" in formats else None
         if names or ids:
             files = {to / name: makers[name.rpartition(".")[2]] for name in names}
-            count, listed = _table(choice, sheet, files, to / ids if ids else None, hiding)
+            count, listed = _table(choice, sheet, files, to / ids if ids else None, hiding, watch=watch)
             yield from ((name, (sheet.about, count)) for name in names)
             if ids:
                 yield ids, (f"ids of {sheet.name}, one a line", listed)
     if drawn := {name: to / f"mentions.{name}" for name in network.FORMS if name in formats}:
+        watch("network", 0)
         nodes, edges = network.write(choice, drawn, hiding.pseudonyms if hiding else None)
         what = "mention network" if not choice.refreshes else "refreshed dataset" if choice.active else "old dataset"
         about = f"the {what}; rows: its {nodes:,} nodes and {edges:,} edges"
         yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
     if "warc" in formats:
+        watch("original answers", 0)
         yield ARCHIVE, ("the original answers", archive.write(choice, to / ARCHIVE))
 
 
 def _table(
-    choice: Choice, sheet: Sheet, files: dict[Path, Maker], ids: Path | None, hiding: Hiding | None
+    choice: Choice, sheet: Sheet, files: dict[Path, Maker], ids: Path | None, hiding: Hiding | None, *, watch: Watch
 ) -> tuple[int, int]:
     """Write one table into all its files at once, and its ids into theirs: how many rows, how many ids."""
     count = 0
@@ -155,6 +163,7 @@ def _table(
             for writer in (*writers, listing):
                 if writer is not None:
                     writer.write(shown)
+            watch(sheet.name, count)
     return count, listing.count if listing else 0
 
 
