@@ -45,7 +45,7 @@ advisories: $(VENV)/.dev
 	$(BIN)/python .ci/advisories.py
 
 chaos: $(VENV)/.dev
-	$(BIN)/pytest -m chaos --timeout=1800
+	$(BIN)/pytest -m chaos -n 2 --dist worksteal --timeout=1800
 	SOCIALCRAWL_EXAMPLES=1 $(BIN)/pytest -n 2 --dist worksteal --timeout=1800
 
 bench: $(VENV)/.dev

@@ -169,7 +169,7 @@ def plan(settings: Settings) -> Plan:
             token would travel unencrypted.
     """
     topic = about(settings)
-    _check_keywords(settings.topic.keywords)
+    check_keywords(settings.topic.keywords)
     own = settings.source.policy
     table = policy(settings.source.platform) if own is None else policy_in(own)
     platform = known.of(settings)
@@ -223,7 +223,7 @@ def about(settings: Settings) -> Topic:
     return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree), entities)
 
 
-def _check_keywords(keywords: Sequence[str]) -> None:
+def check_keywords(keywords: Sequence[str]) -> None:
     """Raise SettingsError for keywords that cannot be meant: those of the template, and queries of a search engine."""
     if PLACEHOLDERS & set(keywords):
         raise SettingsError(
@@ -232,6 +232,12 @@ def _check_keywords(keywords: Sequence[str]) -> None:
         )
     for keyword in keywords:
         parts = [part.strip(" ()\"'") for part in re.split(r"\s+(?:OR|AND|NOT)\s+", keyword)]
+        if len(parts) > 1 and re.search(r"[():]|(^|\s)-\w", keyword.strip("()")):
+            raise SettingsError(
+                f"[topic] keywords: {keyword!r} is a query, and would be searched as one phrase. Write words and "
+                'phrases alone, as keywords = ["climate", "a phrase"]: any of them counts. Languages go into '
+                "languages under [topic], regular expressions into patterns."
+            )
         if len(parts) > 1:
             listed = json.dumps([part for part in parts if part], ensure_ascii=False)
             written = f"list them: keywords = {listed}; any of them counts"

@@ -68,6 +68,18 @@ def test_what_comes_after_something_moved_is_told_again(state):
     assert (people.changes, people.events) == ([RUNNING, state], [state])
 
 
+@pytest.mark.parametrize("state", [DONE, STOPPED])
+def test_a_campaign_that_goes_on_and_ends_again_before_anybody_looks_is_told_again(state):
+    people = People().see(standing(state, moved=NOW - 60), standing(state, moved=NOW - 60), standing(state, moved=NOW))
+    assert (people.changes, people.events) == ([state, state], [state, state])
+
+
+@pytest.mark.parametrize("state", [PAUSED, BROKEN, STALLED])
+def test_a_reply_that_arrives_late_is_no_second_event(state):
+    people = People().see(standing(state, moved=NOW - 60), standing(state, moved=NOW))
+    assert (people.changes, people.events) == ([state], [state])
+
+
 def test_a_campaign_that_was_done_and_is_paused_and_resumed_has_not_ended_twice():
     people = People(standing(DONE)).see(standing(PAUSED), standing(RUNNING), standing(DONE))
     assert (people.changes, people.events) == ([PAUSED, DONE], [PAUSED])

@@ -81,7 +81,18 @@ def test_a_keyword_that_is_a_query_is_answered_with_how_to_write_it(tmp_path):
     said = refused(tmp_path, 'keywords = ["climate OR iran"]')
     assert 'keywords = ["climate", "iran"]' in said
     assert "patterns" in refused(tmp_path, 'keywords = ["climate AND iran"]')
+    for query in ("(climate OR drought) lang:en -is:retweet", "climate OR from:nasa", "climate OR (iran -oil)"):
+        said = refused(tmp_path, f'keywords = ["{query}"]')
+        assert "languages under [topic]" in said
+        assert "drought)" not in said.replace(query, "")
+    assert 'keywords = ["climate", "iran"]' in refused(tmp_path, 'keywords = ["(climate OR iran)"]')
     plan(checked({"name": "a", "topic": {"keywords": ["more or less"]}, "source": {"base_url": "http://[::1]"}}, "a"))
+
+
+def test_init_refuses_a_query_before_it_writes_a_file(tmp_path):
+    child = socialcrawl("init", tmp_path / "mine.toml", "--keyword", "climate OR iran")
+    assert (child.returncode, 'keywords = ["climate", "iran"]' in child.stderr) == (2, True)
+    assert not (tmp_path / "mine.toml").exists()
 
 
 def test_the_ending_decides_what_kind_of_picture_report_draws(tmp_path):

@@ -171,7 +171,7 @@ def _state(one: Held, now: float) -> tuple[str, str]:
     if one.alive(now):
         return one.state, one.why
     if one.paused is not None:
-        return "paused", f"paused at {iso(one.paused)[:19]}"
+        return "paused", f"paused at {iso(one.paused)[:19].replace('T', ' ')} UTC"
     if one.daemon is None:
         return one.state or "idle", one.why or "no daemon has run it"
     if one.released is None:

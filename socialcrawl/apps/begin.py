@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.plan import check_keywords
 from socialcrawl.resources import folder
 
 TEMPLATES = {
@@ -41,7 +42,7 @@ def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "col
 
     Raises:
         SettingsError: the file exists already, or its folder does not, or there is no such platform or kind, or none
-            that has keywords.
+            that has keywords; or a keyword is a query.
     """
     if platform not in TEMPLATES:
         raise SettingsError(f"There is no platform {platform!r}: give one of {', '.join(TEMPLATES)}.")
@@ -50,6 +51,7 @@ def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "col
     text = (folder("config") / TEMPLATES[platform]).read_text("utf-8")
     if kind == REFRESH and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: leave the keywords out.")
+    check_keywords(keywords)
     if KINDS[kind]:
         text = _of_kind(text, kind)
     if kind == REFRESH:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import AllowHost, AsJson, Database
+from socialcrawl.apps.options import AllowHost, AsJson, OneDatabase
 
 Files = Annotated[
     list[Path] | None, typer.Argument(help="Campaign files, or folders of them; or name a database with --db.")
@@ -37,7 +37,9 @@ def daemon(
     leave(operate(Wanted(folder, log, health, allow_remote, allow_host or [], workers, seconds(stall))))
 
 
-def status(files: Files = None, database: Database = None, campaign: Names = None, *, as_json: AsJson = False) -> None:
+def status(
+    files: Files = None, database: OneDatabase = None, campaign: Names = None, *, as_json: AsJson = False
+) -> None:
     """Show how campaigns stand: which daemon runs them, what they do or wait for, and until when."""
     from socialcrawl.apps.asked_of import addressed, told  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
@@ -45,7 +47,7 @@ def status(files: Files = None, database: Database = None, campaign: Names = Non
     raise typer.Exit(told(addressed(files or [], database, campaign or []), plain(), as_json=as_json))
 
 
-def pause(files: Files = None, database: Database = None, campaign: Names = None) -> None:
+def pause(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
     """Let daemons run campaigns no more, until `resume`; what is in flight lands, and all is saved."""
     from socialcrawl.apps.asked_of import addressed, paused  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
@@ -53,7 +55,7 @@ def pause(files: Files = None, database: Database = None, campaign: Names = None
     raise typer.Exit(paused(addressed(files or [], database, campaign or []), plain(), again=False))
 
 
-def resume(files: Files = None, database: Database = None, campaign: Names = None) -> None:
+def resume(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
     """Let daemons run campaigns again that were paused."""
     from socialcrawl.apps.asked_of import addressed, paused  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
@@ -61,7 +63,7 @@ def resume(files: Files = None, database: Database = None, campaign: Names = Non
     raise typer.Exit(paused(addressed(files or [], database, campaign or []), plain(), again=True))
 
 
-def stop(files: Files = None, database: Database = None) -> None:
+def stop(files: Files = None, database: OneDatabase = None) -> None:
     """Ask the daemons that run these campaigns to stop, as SIGTERM does; they leave within ten seconds."""
     from socialcrawl.apps.asked_of import addressed, stopped  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import AsJson, Database, Pause
+from socialcrawl.apps.options import AsJson, OneDatabase, Pause
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first: it cannot be undone.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go; nothing is changed.")]
@@ -13,7 +13,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go;
 
 def forget(
     *,
-    database: Database = None,
+    database: OneDatabase = None,
     user: Annotated[
         list[str] | None, typer.Option(help="An id, a username as @name, a page's address; may be given again.")
     ] = None,
@@ -43,7 +43,7 @@ def forget(
 def retain(
     span: Annotated[str, typer.Argument(help="How long content is kept: 90d, 12w, 2y.")],
     *,
-    database: Database = None,
+    database: OneDatabase = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     pause: Pause = False,

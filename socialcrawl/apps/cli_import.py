@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import Database, Pause
+from socialcrawl.apps.options import Database, OneDatabase, Pause
 
 
 def import_(
@@ -30,7 +30,7 @@ def import_(
     ] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.")] = False,
     pause: Pause = False,
-    database: Database = None,
+    database: OneDatabase = None,
 ) -> None:
     """Bring in what others collected: posts, seeds, a campaign's history, or an old dataset to be tested for life."""
     from socialcrawl.apps.bringing import Wanted, bring  # noqa: PLC0415

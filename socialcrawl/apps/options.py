@@ -8,6 +8,11 @@ Database = Annotated[
     str | None,
     typer.Option("--db", help="The database: a file or postgresql://USER@HOST/NAME; default: the newest *.db here."),
 ]
+OneDatabase = Annotated[
+    str | None,
+    typer.Option("--db", help="The database: a file or postgresql://USER@HOST/NAME; default: the only *.db here."),
+]
+"""Of commands that change it."""
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(

@@ -4,7 +4,18 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from socialcrawl.daemon.standing import EVENTFUL, GONE, LEFT, RUNNING, SETTLED, STALLED, WAITING, Standing
+from socialcrawl.daemon.standing import (
+    DONE,
+    EVENTFUL,
+    GONE,
+    LEFT,
+    RUNNING,
+    SETTLED,
+    STALLED,
+    STOPPED,
+    WAITING,
+    Standing,
+)
 
 Changed = Callable[[Standing, Standing | None], None]
 """Told whenever a campaign comes into another state: how it stands, and how it stood before."""
@@ -44,7 +55,7 @@ class News:
 
 def _is_news(standing: Standing, before: Standing, now: float) -> bool:
     if standing.state == before.state:
-        return standing.why != before.why and standing.state != STALLED
+        return (standing.why != before.why and standing.state != STALLED) or _ended_again(standing, before)
     return not _is_trial(standing, before, now)
 
 
@@ -54,6 +65,11 @@ def _is_trial(standing: Standing, before: Standing, now: float) -> bool:
         standing.state == WAITING and (standing.until is None or standing.until <= now)
     )
     return before.state in SETTLED and under_way and standing.moved == before.moved
+
+
+def _ended_again(standing: Standing, before: Standing) -> bool:
+    """Return whether a campaign went on and ended as before, so soon that nobody saw it run."""
+    return standing.state == before.state and standing.state in (DONE, STOPPED) and standing.moved != before.moved
 
 
 class Events:
@@ -75,7 +91,8 @@ class Events:
         if before is not None and before.moved == standing.moved:
             told.add((before.state, before.why))
         this = standing.state, standing.why
-        known, same = this in told, before is not None and before.state == standing.state
+        known = this in told
+        same = before is not None and before.state == standing.state and not _ended_again(standing, before)
         told.add(this)
         self._told[standing.file] = standing.moved, told
         return standing.state in EVENTFUL and standing.why not in (LEFT, GONE) and not known and not same

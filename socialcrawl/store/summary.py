@@ -43,10 +43,12 @@ select count(*) from (
   union select node from link where campaign = :campaign and n in
     (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'walk', 'import'))) as known
 """
+# Rules of robots.txt and profiles looked up for opt-outs are read again and again: they are no answers reused.
 TOTALS = """
 select count(*) filter (where coalesce(kind, '') <> 'held'),
   coalesce(sum(posts) filter (where coalesce(kind, '') <> 'held'), 0), coalesce(sum(coalesce(cost, most)), 0),
-  min(sent_at), max(arrived_at), count(*) filter (where kind = 'held' and endpoint not like '%/robots.txt')
+  min(sent_at), max(arrived_at), count(*) filter (where kind = 'held'
+    and endpoint not like '%/robots.txt' and endpoint not like '%.getProfiles')
 from request where campaign = :campaign
 """
 # A request without a reply counts as spent, on the day on which it was sent.
