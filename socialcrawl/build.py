@@ -11,6 +11,7 @@ from socialcrawl.clock import Interruptible, Steady
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.crawls import chosen, looking_on, predicate, refreshing, sampling, steered, tracking, wider
+from socialcrawl.errors import HeldError
 from socialcrawl.graph import COLUMNS
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
@@ -137,7 +138,7 @@ def build(
     steered(settings)  # before the database keeps a choice that is none
     clock = clock or Interruptible(house.time if house else None)
     with ExitStack() as undo:
-        allowed = access(settings, meant.base, among=house.leases if house else None)
+        allowed = _allowed(meant, house)
         undo.callback(allowed.release)
         shared = house.shared if house else Shared()
         member = shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks)
@@ -168,6 +169,17 @@ def _bounded(crawl: Crawling, settings: Settings, house: House | None) -> Crawl:
     most = settings.budget.max_nodes
     bounded = crawl if most is None else Bounded(crawl, most)
     return Roomy(bounded, reserve(settings, house))
+
+
+def _allowed(meant: Plan, house: House | None) -> Access:
+    """Return the tokens of a campaign; if another process has them as it runs the same campaign, that is the error."""
+    where = meant.settings.database
+    try:
+        return access(meant.settings, meant.base, among=house.leases if house else None)
+    except HeldError:
+        if isinstance(where, Path) and where.exists():
+            Lease(where, meant.settings.name).release()
+        raise
 
 
 def reserve(settings: Settings, house: House | None) -> Reserve:

@@ -39,8 +39,8 @@ class TokenLease:
         folder, host = state_folder(), _host(base)
         what = f"uses the token of the credential {name!r} on" if token else "asks, without a token as this one,"
         busy = (
-            f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or "
-            f"{'use another token' if token else 'let one daemon run both campaigns'}."
+            f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or let one daemon "
+            "run both campaigns."
         )
         self._lock = Lock(folder / f"{_hash(_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
 

@@ -71,6 +71,18 @@ def test_only_who_has_a_campaign_takes_over_the_row_of_another_daemon(two):
     assert (state_of(two).daemon, state_of(two).state) == ("b", "running")
 
 
+def test_a_campaign_that_another_daemon_has_let_go_is_written_by_the_one_under_which_it_moved(two):
+    daemons.enrolled(two, "a:1:x", "a", 1, AT)
+    daemons.enrolled(two, "b:2:y", "b", 2, AT)
+    daemons.beaten(two, "a:1:x", [told(state="done", why="all 2 steps are done", moved=AT, held=False)], AT)
+    daemons.beaten(two, "b:2:y", [told(state="done", why="it stood so", moved=AT, held=False)], AT + 1)
+    assert (state_of(two).daemon, state_of(two).why) == ("a:1:x", "all 2 steps are done")
+    daemons.beaten(two, "b:2:y", [told(state="done", why="all 6 steps are done", moved=AT + 2, held=False)], AT + 3)
+    daemons.beaten(two, "a:1:x", [told(state="done", why="all 2 steps are done", moved=AT, held=False)], AT + 4)
+    one = state_of(two)
+    assert (one.daemon, one.why, one.moved, one.released) == ("b:2:y", "all 6 steps are done", AT + 2, AT + 3)
+
+
 def test_the_instant_at_which_it_was_taken_stays_until_it_is_taken_again(two):
     def taken():
         with two.begin():

@@ -290,10 +290,16 @@ def test_a_damaged_database_fails(mock, tmp_path):
     assert (code, checks["database"][0]) == (1, "FAIL")
 
 
+def test_less_room_than_the_campaign_keeps_free_fails_as_the_run_would(mock, tmp_path):
+    code, checks = seen(file_of(tmp_path, mock.url, more='[limits]\nmin_free_disk = "100000 TB"'), offline=True)
+    assert (code, checks["disk"][0]) == (1, "FAIL")
+    assert "less than 100,000,000 GB are free" in checks["disk"][1]
+
+
 def test_little_room_and_no_folder_are_told(mock, tmp_path, monkeypatch):
     file = file_of(tmp_path, mock.url)
     for free, state in ((999_999_999, "warn"), (1_000_000_000, "ok")):
-        monkeypatch.setattr(app.shutil, "disk_usage", lambda place, free=free: SimpleNamespace(free=free))
+        monkeypatch.setattr(app.shutil, "disk_usage", lambda place, free=free: SimpleNamespace(free=free, total=10**12))
         assert seen(file, offline=True)[1]["disk"][0] == state
     monkeypatch.undo()
     file.write_text(file.read_text().replace('"mine.db"', '"lost/mine.db"'))

@@ -1,6 +1,7 @@
 """One process a campaign, and a demo that begins anew only over what a demo left."""
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from crawling import TOPIC, campaign_of, posts, posts_file
 
 from socialcrawl.apps.screen import View
 from socialcrawl.build import build
-from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.errors import HeldError, SettingsError, StoreError
 from socialcrawl.mock.server import running
 from socialcrawl.store.lease import Lease
 
@@ -59,6 +60,21 @@ def test_a_campaign_that_is_already_running_is_not_run_twice(tmp_path):
         assert mock.report()["received"] == {}
     assert child.returncode == 1
     assert "Another process is running the campaign 'mine'" in child.stderr
+
+
+def test_a_second_run_says_that_the_campaign_runs_although_its_token_is_looked_at_first(tmp_path, monkeypatch):
+    def held(*given, **more):
+        raise HeldError("Another process uses the token.")
+
+    monkeypatch.setattr("socialcrawl.build.access", held)
+    settings = campaign_of("http://127.0.0.1:9", tmp_path / "mine.db")
+    (tmp_path / "mine.db").touch()
+    with pytest.raises(HeldError, match="uses the token"):
+        build(settings, None)
+    lease = Lease(tmp_path / "mine.db", settings.name)
+    with pytest.raises(HeldError, match=f"running the campaign .*already running, pid {os.getpid()}"):
+        build(settings, None)
+    lease.release()
 
 
 def demo(folder, *words):

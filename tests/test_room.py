@@ -87,6 +87,6 @@ def test_a_run_stops_before_it_asks_where_the_disk_has_less_room_and_goes_on_whe
             reason, _ = crawl(campaign_of(mock.url, path, crawl={"steps": 3}, limits={"min_free_disk": least}))
             assert reason.kind == kind
             if kind == "room":
-                assert reason.why.startswith(f"less than 100,000,000,000 MB are free on the disk of {path}")
+                assert reason.why.startswith(f"less than 100,000,000 GB are free on the disk of {path}")
                 assert rows(path, "select count(*) from pick") == [(0,)]
     assert rows(path, "select count(*) from pick where act = 'expand'") == [(3,)]

@@ -53,7 +53,9 @@ def held_by_another(base=X, token=TOKEN):
 
 def test_a_token_is_leased_once_and_can_be_had_again_after_it_was_let_go(state):
     first = TokenLease(X, TOKEN, "main")
-    with pytest.raises(StoreError, match=r"credential 'second' on api\.x\.com:443.* wait .* stop .* another token"):
+    with pytest.raises(
+        StoreError, match=r"credential 'second' on api\.x\.com:443.* wait .* stop .* one daemon run both"
+    ):
         TokenLease(X, TOKEN, "second")
     others = [TokenLease(X, OTHER, "b"), TokenLease("http://127.0.0.1:8000", TOKEN, "c"), TokenLease(X, KEYS, "d")]
     first.release()

@@ -19,6 +19,7 @@ from socialcrawl.access import access
 from socialcrawl.apps.asking import admitted, door
 from socialcrawl.apps.check import unencrypted
 from socialcrawl.apps.console import Text
+from socialcrawl.build import reserve
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
 from socialcrawl.limits.budget import dollars
@@ -98,7 +99,7 @@ def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
     if meant.policy.billed:
         yield _cycle(meant, clock.now())
     if isinstance(settings.database, Path):
-        yield _disk(settings.database.parent)
+        yield _disk(settings.database.parent, reserve(settings, None).lacks())
     yield _database(settings)
     yield from _tokens(meant, clock, offline=offline)
 
@@ -138,7 +139,10 @@ def _cycle(meant: Plan, now: float) -> Check:
     return Check(OK, "cycle", text)
 
 
-def _disk(folder: Path) -> Check:
+def _disk(folder: Path, lack: str | None = None) -> Check:
+    """Look at the disk of a folder; `lack` says what a campaign there lacks to run."""
+    if lack is not None:
+        return Check(FAIL, "disk", lack)
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:

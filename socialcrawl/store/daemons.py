@@ -152,21 +152,26 @@ def _living(connection: Connection, now: float) -> list[Living]:
 
 
 def _write(connection: Connection, number: int, row: Any, one: Told, mine: tuple[str, str]) -> None:
-    """One campaign's row, for a daemon at an instant (`mine`); another daemon's only if it has let go."""
+    """Write one campaign's row, for a daemon at an instant (`mine`).
+
+    Another daemon's row only if this one holds the campaign, or that one has let go and it has moved since.
+    """
     name, now = mine
+    moved = None if one.moved is None else iso(one.moved)
     still = row is not None and row.daemon == name
-    if row is not None and not one.held and not still:
+    later = row is not None and row.released_at is not None and moved is not None and moved > (row.moved_at or "")
+    if row is not None and not (one.held or still or later):
         return
     held_on = still and row.released_at is None
     values = {
         "daemon": name,
         "taken_at": row.taken_at if still and (held_on or not one.held) else now,
         "beat_at": now,
-        "released_at": None if one.held else now if held_on or row is None else row.released_at,
+        "released_at": None if one.held else now if held_on or later or row is None else row.released_at,
         "state": one.state,
         "why": one.why,
         "until": None if one.until is None else iso(one.until),
-        "moved_at": None if one.moved is None else iso(one.moved),
+        "moved_at": moved,
     }
     if row is None:
         connection.execute(insert(lease).values(campaign=number, **values))

@@ -88,9 +88,13 @@ class Reserve:
         if disk.free >= margin * least:
             return None
         return (
-            f"less than {least / 1e6:,.0f} MB are free on the disk of {self.where} (min_free_disk under [limits]): "
-            f"make room, and it goes on; {SAFE}"
+            f"less than {_written(least)} are free on the disk of {self.where} (min_free_disk under [limits]): make "
+            f"room, or lower it; {SAFE}"
         )
+
+
+def _written(size: float) -> str:
+    return f"{size / 1e9:,.10g} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
 class Roomy:
