@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 # When this is imported no test is: `commands` copies the environment for child processes. Every worker has its own.
 STATE = tempfile.mkdtemp(prefix="socialcrawl-tests-state-")
 os.environ["XDG_STATE_HOME"] = STATE
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell does in the background; child processes inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure():

@@ -417,7 +417,7 @@ def test_a_post_on_two_pages_counts_once(on, town, tmp_path):
 @pytest.mark.parametrize("hours", [0, 24])
 def test_a_cursor_that_grew_old_while_nobody_asked_costs_no_post(on, hours, town, tmp_path):
     with serving(town, platforms=(on.name,)) as mock:
-        most = {"x": 3, "bluesky": 3 if hours else 4, "mastodon": 4}[on.name]  # profiles that are known are enough
+        most = {"x": 3, "bluesky": 3 if hours else 5, "mastodon": 4}[on.name]  # profiles that are known are enough
         crawl(file_of(on, mock.url, tmp_path / "a.db", source={"reuse_hours": hours}, budget={"max_requests": most}))
         assert sql(tmp_path / "a.db", "select count(*) from request where cursor is not null and part = 1") == [(1,)]
         old = {"fault": [{"kind": "expire", "requests": 1}]}

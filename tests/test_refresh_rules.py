@@ -129,7 +129,10 @@ def test_a_file_to_refresh_with_speaks_of_a_dataset_and_not_of_seeds(platform, t
     assert not re.search(r"reuse_hours|of the seeds|\[seeds\]", text)
     assert "\n[topic]" not in text
     assert ("all of the dataset" in text) == (platform in ("mastodon", "web"))
-    file.write_text(text.replace('contact = ""', 'contact = "mailto:me@example.org"'), "utf-8")
+    given = {'contact = ""': 'contact = "mailto:me@example.org"', 'base_url = ""': 'base_url = "https://home.example"'}
+    for empty, filled in given.items():
+        text = text.replace(empty, filled)
+    file.write_text(text, "utf-8")
     assert plan(read(file)).settings.refresh.active == "auto"
 
 

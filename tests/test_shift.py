@@ -125,7 +125,7 @@ def test_a_pause_a_budget_of_time_and_a_distance_of_clocks_move_too():
     until = by.settle(grant, Reply("broken", BEGIN + 1.0, why="because"), BEGIN + 1.0).until
     by.shift(HOUR)
     rests = by.take(Request((0, 0), "/e", {}), BEGIN + HOUR + 2.0)
-    assert rests == Wait(until + HOUR, "it failed, and is tried again after a pause")
+    assert rests == Wait(until + HOUR, "because; it is tried again after a pause")
     assert isinstance(by.take(Request((1, 0), "/e", {}), BEGIN + HOUR + 599.0), Grant)
     assert isinstance(by.take(Request((2, 0), "/e", {}), BEGIN + HOUR + 600.0), Stop)
     offset = Offset()

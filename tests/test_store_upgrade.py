@@ -82,7 +82,9 @@ def test_a_campaign_of_the_first_version_goes_on(path):
         assert (second.at, second.answer.posts, lost.request.key, nothing) == (AT + 2, 1, (1, 2), None)
         assert store.unfinished() == (Pick(1, Node(1), "seed"),)
         kept = Answer(1, 2, [1], [2], {}, {})
-        assert store.replies(store.unfinished()) == {(1, 1): Reply("ok", AT + 2, kept, None, 500, 200, None, [])}
+        assert store.replies(store.unfinished()) == {
+            (1, 1): Reply("ok", AT + 2, kept, None, 500, 200, None, [], items=100)
+        }
         ((batch, (outcome,)),) = store.history()
         assert (batch, outcome.value) == ((Pick(0, Node(0), "seed"),), 1.5)
         assert (outcome.targets.tolist(), outcome.alpha.tolist()) == ([1], [1.5])

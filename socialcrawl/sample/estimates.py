@@ -305,7 +305,7 @@ def _by_weights(series: Series) -> tuple[float, float]:
     even = float(w.sum()) ** 2 / _dot(w, w)
     variance, freedom = spread(w - w.mean(), series.begins)
     longer = max(1.0, variance / float(np.var(w))) if np.ptp(w) > 0.0 else 1.0
-    effective = max(1.0, even / longer)
+    effective = max(1.0, min(even / longer, float(n)))  # a quotient may be an ulp too large
     return effective, min(freedom, max(1.0, effective - 1.0)) if longer > 1.0 else max(1.0, effective - 1.0)
 
 
