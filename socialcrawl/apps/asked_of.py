@@ -61,7 +61,8 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
             continue
         first = owners.setdefault((settings.database, settings.name), file)
         if first != file:
-            broken.append((file, f"{first} is the campaign {settings.name!r} of that database too: rename one."))
+            why = f"{file} is left out: {first} is the campaign {settings.name!r} of that database too: rename one."
+            broken.append((file, why))
             continue
         found.setdefault(settings.database, []).append(settings.name)
     if not found:

@@ -183,7 +183,9 @@ class Daemon:
         self.faults.pop(found.file, None)
         settings = found.settings
         if (first := self._namesake(found.file, settings)) is not None:
-            why = f"{first} is the campaign {settings.name!r} of that database too: rename one."
+            why = (
+                f"{found.file} is left out: {first} is the campaign {settings.name!r} of that database too: rename one."
+            )
             self._without(Found(found.file, fault=why), runner)
         elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
             self._do(runner, partial(self._take_in, runner, settings, again=again))
