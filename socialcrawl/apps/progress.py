@@ -3,7 +3,6 @@
 Commands show it by `with shown("reading", unit="posts") as watch:` and tell it `watch("storing", 12_000)`.
 """
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -40,7 +39,7 @@ def shown(
         size: looked at whenever the line is drawn: how much is done, and of how much; for work that says nothing.
     """
     console = plain(errors=True)
-    if not sys.stderr.isatty() or console.is_dumb_terminal:
+    if not console.file.isatty() or console.is_dumb_terminal:
         yield _Lines(unit) if lines else _ignore
         return
     columns = (
