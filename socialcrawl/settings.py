@@ -161,6 +161,11 @@ class Settings(Section):
         return chosen
 
 
+def describe_namesake(first: Path, settings: Settings) -> str:
+    """Return what to do about a second file of a campaign, whose first file is `first`."""
+    return f"{first} is the campaign {settings.name!r} of that database too: rename one."
+
+
 def read(path: Path) -> Settings:
     """The settings in the campaign file `path`; paths in it are taken from its folder.
 

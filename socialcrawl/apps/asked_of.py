@@ -17,7 +17,7 @@ from socialcrawl.apps.query import database as chosen
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.model import iso
-from socialcrawl.settings import read
+from socialcrawl.settings import describe_namesake, read
 from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
 from socialcrawl.store.daemons import Held, Living
@@ -61,8 +61,7 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
             continue
         first = owners.setdefault((settings.database, settings.name), file)
         if first != file:
-            why = f"{file} is left out: {first} is the campaign {settings.name!r} of that database too: rename one."
-            broken.append((file, why))
+            broken.append((file, f"{file} is left out: {describe_namesake(first, settings)}"))
             continue
         found.setdefault(settings.database, []).append(settings.name)
     if not found:

@@ -14,7 +14,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.plan import Plan, plan
 from socialcrawl.schedule import Schedule
-from socialcrawl.settings import Settings, read
+from socialcrawl.settings import Settings, describe_namesake, read
 from socialcrawl.store.health import missing
 
 DONE, WRONG = 0, 2
@@ -106,7 +106,7 @@ def _tried(step: Callable[[], Made], wrong: list[str]) -> Made | None:
 def _alone(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -> None:
     first = names.setdefault((settings.name, str(settings.database)), file)
     if first is not file:
-        raise SettingsError(f"{first} is the campaign {settings.name!r} of that database too: rename one.")
+        raise SettingsError(describe_namesake(first, settings))
 
 
 def _told(meant: Plan) -> str:

@@ -48,7 +48,7 @@ from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.model import iso
 from socialcrawl.plan import plan
 from socialcrawl.run import GRACE
-from socialcrawl.settings import Settings
+from socialcrawl.settings import Settings, describe_namesake
 from socialcrawl.store.address import Where
 from socialcrawl.store.daemons import Held, Told
 from socialcrawl.store.room import Room
@@ -183,9 +183,7 @@ class Daemon:
         self.faults.pop(found.file, None)
         settings = found.settings
         if (first := self._namesake(found.file, settings)) is not None:
-            why = (
-                f"{found.file} is left out: {first} is the campaign {settings.name!r} of that database too: rename one."
-            )
+            why = f"{found.file} is left out: {describe_namesake(first, settings)}"
             self._without(Found(found.file, fault=why), runner)
         elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
             self._do(runner, partial(self._take_in, runner, settings, again=again))
