@@ -1,5 +1,7 @@
 """What every test run has: a state folder of its own, so that no test sees or leaves locks of the user's tokens."""
 
+import io
+import json
 import os
 import shutil
 import signal
@@ -32,3 +34,15 @@ def place(database, tmp_path):
 
     with a_place(database, tmp_path, empty=True) as found:
         yield found
+
+
+@pytest.fixture
+def log():
+    """What the daemon logs: a stream of JSON, and its `lines` as values."""
+    from socialcrawl.daemon.logs import configure
+
+    stream = io.StringIO()
+    undo = configure("json", stream)
+    stream.lines = lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    yield stream
+    undo()

@@ -1,7 +1,6 @@
 """Notices reach services by apprise as plain text; nothing else is read or asked, and no address is shown."""
 
 import importlib.util
-import io
 import json
 import logging
 import os
@@ -20,7 +19,6 @@ from socialcrawl.apps.check import check
 from socialcrawl.apps.console import plain
 from socialcrawl.apps.operating import _notices
 from socialcrawl.daemon.addresses import Address, plain_text
-from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import EVENTS, Notices
 from socialcrawl.daemon.standing import Standing
 from socialcrawl.errors import SettingsError
@@ -29,16 +27,6 @@ from socialcrawl.settings import checked
 
 TOPIC = "forest-topic-4711-secret"
 SENTENCE = "forest is paused: a person paused it (until 2027-01-15T08:05:00Z)"
-
-
-@pytest.fixture
-def log():
-    """What is logged, line by line."""
-    stream = io.StringIO()
-    undo = configure("json", stream)
-    stream.lines = lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    yield stream
-    undo()
 
 
 @contextmanager

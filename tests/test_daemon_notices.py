@@ -1,6 +1,5 @@
 """Notices reach a command and a webhook, tell no secrets, and hold nobody up."""
 
-import io
 import json
 import os
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import EVENTS, Notices, facts
 from socialcrawl.daemon.standing import Figures, Standing
 from socialcrawl.errors import SettingsError
@@ -30,16 +28,6 @@ out = {"env": dict(os.environ), "stdin": sys.stdin.read(), "argv": sys.argv[2:]}
 with open(sys.argv[1], "a", encoding="utf-8") as file:
     file.write(json.dumps(out) + "\\n")
 """
-
-
-@pytest.fixture
-def log():
-    """What is logged, line by line."""
-    stream = io.StringIO()
-    undo = configure("json", stream)
-    stream.lines = lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    yield stream
-    undo()
 
 
 @contextmanager

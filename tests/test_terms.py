@@ -48,6 +48,16 @@ def test_an_empty_address_is_none_on_other_platforms(name):
         checked({"name": "a", "topic": {"keywords": ["x"]}, "source": {"platform": name, "base_url": ""}}, "test")
 
 
+def campaign_of_instance(folder, url, more=""):
+    """A campaign file that asks the instance of Mastodon at an address."""
+    file = folder / "a.toml"
+    file.write_text(
+        f'name = "a"\ndatabase = "{folder}/a.db"\n[topic]\nkeywords = ["rust"]\n'
+        f'[source]\nplatform = "mastodon"\nbase_url = "{url}"\n{more}\n'
+    )
+    return file
+
+
 def seen(file):
     console = Console(file=io.StringIO(), width=200)
     code = doctor(file, console)
@@ -56,18 +66,7 @@ def seen(file):
 
 def test_the_doctor_shows_the_rules_of_the_instance_and_where_its_terms_are(tmp_path):
     with running(posts(), platforms=("mastodon",)) as mock:
-        file = tmp_path / "a.toml"
-        file.write_text(f"""
-name = "a"
-database = "{tmp_path}/a.db"
-[topic]
-keywords = ["rust"]
-[source]
-platform = "mastodon"
-base_url = "{mock.url}"
-domain = "home.example"
-""")
-        code, told = seen(file)
+        code, told = seen(campaign_of_instance(tmp_path, mock.url, 'domain = "home.example"'))
     assert code == 0, told
     assert "2. Ask before you collect posts for research." in told
     assert "terms: https://home.example/terms-of-service" in told
@@ -108,17 +107,7 @@ def test_rules_cannot_move_the_cursor_of_a_terminal(tmp_path):
         return 200, {}, [{"text": "\x1b[2J rule"}] if path.endswith("rules") else {}
 
     with Server(says) as server:
-        file = tmp_path / "a.toml"
-        file.write_text(f"""
-name = "a"
-database = "{tmp_path}/a.db"
-[topic]
-keywords = ["rust"]
-[source]
-platform = "mastodon"
-base_url = "{server.url}"
-""")
-        _, told = seen(file)
+        _, told = seen(campaign_of_instance(tmp_path, server.url))
     assert "\x1b" not in told
     assert "\\x1b[2J rule" in told
 
