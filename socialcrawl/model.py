@@ -214,7 +214,8 @@ class Page:
     in order (authors of a search, users of a look-up); `missing` pairs accounts with the reason they are not here;
     `follows` are whom the account that was asked follows, in the platform's order; `mark` is the newest that a page of
     an account's posts shows, in the platform's own terms, whether or not it counts; "" where there is no such thing;
-    `active` pairs accounts with when they last posted (ISO 8601), as far as the answer tells it to who probes them.
+    `active` pairs accounts with when they last posted (ISO 8601), as far as the answer tells it to who probes them;
+    `opted_out` counts the posts of a search that were left out because their authors opted out.
     """
 
     posts: Sequence[PostRow] = ()
@@ -226,6 +227,7 @@ class Page:
     follows: Sequence[Who] = ()
     mark: str = ""
     active: Sequence[tuple[Who, str]] = ()
+    opted_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,11 @@ def size(text: str) -> int:
     return int(float(written[1]) * SIZES[written[2]])
 
 
+def pluralize(count: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun: 1 post, 12,000 posts; `plural` is needed where it does not end in -s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def instant(text: str) -> float:
     """The instant written as ISO 8601 (UTC where no zone is named), in Unix seconds.
 

@@ -9,10 +9,12 @@ import sys
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import httpx
 import pytest
 from commands import socialcrawl
 from crawling import TOKEN, TOKEN_ENV, TOPIC, campaign_of, crawl, posts
 from rich.console import Console
+from test_mock_world import START, posts_of
 from test_platforms import AND_THE_WEB
 
 from socialcrawl.access import access
@@ -20,7 +22,9 @@ from socialcrawl.apps import doctor as app
 from socialcrawl.apps.doctor import doctor
 from socialcrawl.clock import SystemClock
 from socialcrawl.mock import faults
+from socialcrawl.mock.names import chosen
 from socialcrawl.mock.server import running
+from socialcrawl.mock.world import build_world
 from socialcrawl.model import Credential, Reply, iso
 from socialcrawl.resources import folder
 from socialcrawl.words import instant
@@ -172,6 +176,41 @@ def test_what_the_server_answers_is_told_with_what_to_do(tmp_path, fault, state,
         _, checks = seen(file_of(tmp_path, mock.url))
     assert checks["answer"][0] == state
     assert said in checks["answer"][1], checks["answer"]
+
+
+def page_of_fediverse(platform, url, folder, **seeds):
+    """A campaign file on Bluesky or Mastodon."""
+    home = 'domain = "home.example"\n' if platform == "mastodon" else ""
+    named = "".join(f"{key} = {json.dumps(value)}\n" for key, value in seeds.items())
+    file = folder / "mine.toml"
+    file.write_text(
+        f'name = "mine"\ndatabase = "mine.db"\n[topic]\nkeywords = [{json.dumps(TOPIC)}]\n[seeds]\n{named}'
+        f'[source]\nplatform = "{platform}"\nbase_url = "{url}"\n{home}'
+    )
+    return file
+
+
+@pytest.mark.parametrize("platform", ["bluesky", "mastodon"])
+def test_that_no_post_is_shown_as_its_author_opted_out_is_said(platform, tmp_path):
+    name = min(build_world(posts()).accounts.by_username)
+    with running(posts(), noindex=1.0) as mock:
+        who = httpx.get(f"{mock.url}/_mock/accounts?name={name}").json()[platform]
+        searching = seen(page_of_fediverse(platform, mock.url, tmp_path), 400)[1]["answer"]
+        naming = seen(page_of_fediverse(platform, mock.url, tmp_path, search=False, usernames=[who]), 400)[1]["answer"]
+    assert searching[0] == naming[0] == "warn"
+    assert re.search(r"could not be checked: \d+ posts? found, only of accounts that opted out$", searching[1])
+    assert naming[1].endswith("what was requested is not available: opted-out")
+
+
+@pytest.mark.parametrize("platform", ["bluesky", "mastodon"])
+def test_an_author_who_opted_out_hides_no_other_from_the_doctor(platform, tmp_path):
+    people = [f"person{n}" for n in range(40)]
+    silent = next(name for name in people if chosen(name, 0.5, b"noindex"))
+    open_ones = [name for name in people if not chosen(name, 0.5, b"noindex")][:3]
+    rows = [(name, START + 60 * n, f"#{TOPIC} {n}", ()) for n, name in enumerate([*open_ones, silent])]
+    with running(posts_of(rows), noindex=0.5) as mock:
+        _, checks = seen(page_of_fediverse(platform, mock.url, tmp_path), 400)
+    assert checks["answer"] == ("ok", "it answers without a token, all fields arrived in 3 posts")
 
 
 def test_a_server_that_is_not_there_is_told(tmp_path):

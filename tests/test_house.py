@@ -20,11 +20,11 @@ FLOORS = [
     {"daemon"},
     {"build"},
     {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
-    | {"access", "journal", "tokens", "words", "clock", "crawls", "standings", "reports"},
+    | {"access", "journal", "tokens", "clock", "crawls", "standings", "reports"},
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
-    | {"secret", "optouts", "pasted"}
+    | {"secret", "optouts", "pasted", "words"}
     | {"hosts", "permissions", "locks"},
     {"model", "errors", "terminal", "__init__"},
 ]

@@ -19,10 +19,11 @@ from socialcrawl.apps.doctor import doctor
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
 from socialcrawl.plan import plan
+from socialcrawl.platforms.bluesky import Bluesky
 from socialcrawl.platforms.known import platform
 from socialcrawl.settings import checked, read
 from socialcrawl.sources.http_client import HttpClient
-from socialcrawl.sources.mastodon.about import LONGEST, read_about
+from socialcrawl.sources.mastodon.about import LONGEST, About, read_about
 
 
 def test_a_template_of_mastodon_names_no_instance_and_says_that_one_is_to_be_chosen(tmp_path):
@@ -71,6 +72,20 @@ def test_the_doctor_shows_the_rules_of_the_instance_and_where_its_terms_are(tmp_
     assert "2. Ask before you collect posts for research." in told
     assert "terms: https://home.example/terms-of-service" in told
     assert "privacy: https://home.example/privacy-policy" in told
+
+
+def test_the_doctor_shows_the_rules_of_any_platform_that_has_some(tmp_path, monkeypatch):
+    with running(posts(), platforms=("bluesky",)) as mock:
+        file = tmp_path / "a.toml"
+        begin(file, ["rust"], "bluesky")
+        file.write_text(file.read_text("utf-8").replace("[source]", f'[source]\nbase_url = "{mock.url}"'), "utf-8")
+        assert "rules" not in seen(file)[1]
+        rules = About(["Knock first."], {"terms": "https://house.example/terms"})
+        monkeypatch.setattr(Bluesky, "rules_reader", lambda platform, wire: lambda: rules)
+        _, told = seen(file)
+    assert "and two for the rules of the instance" in told
+    assert "1. Knock first." in told
+    assert "terms: https://house.example/terms" in told
 
 
 def about(says):

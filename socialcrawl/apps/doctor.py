@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -29,7 +30,6 @@ from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Credential, Grant, Page, Reply, Request, iso
 from socialcrawl.plan import Plan, plan
-from socialcrawl.platforms.platform import Wired
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
 from socialcrawl.store.health import (
@@ -45,7 +45,10 @@ from socialcrawl.store.health import (
     wanting,
 )
 from socialcrawl.tokens import state_folder
-from socialcrawl.words import span
+from socialcrawl.words import pluralize, span
+
+if TYPE_CHECKING:
+    from socialcrawl.sources.mastodon.about import About
 
 OK, WARN, FAIL, NOTE = "ok", "warn", "FAIL", "-"
 STYLES = {OK: "green", WARN: "yellow", FAIL: "bold red", NOTE: ""}
@@ -210,12 +213,13 @@ def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
             credential = admitted(allowed, meant.policy, request.endpoint)
             free = "costs nothing on this machine" if meant.policy.billed else "costs nothing"
             costs = f"may cost {dollars(request.most)}" if meant.billed else free
-            more = ", and two for the rules of the instance" if hasattr(wire, "about") else ""
+            read_rules = meant.platform.rules_reader(wire)
+            more = ", and two for the rules of the instance" if read_rules else ""
             what = f"one request to {request.endpoint}{more}, outside of the campaign's ledger"
             yield Check(NOTE, "request", f"{what}, {costs}")
             grant = Grant(request, credential.name, clock.now())
             reply = wire.send(grant)
-            rules = list(_rules(wire))
+            rules = [] if read_rules is None else list(_rules(read_rules(), meant.base))
     except StoreError as error:
         yield Check(WARN, "request", f"left out: {error}")
         return
@@ -232,15 +236,10 @@ def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
     yield from rules
 
 
-def _rules(wire: Wired) -> Iterator[Check]:
-    """The rules of an instance of Mastodon and where its terms are: what they allow is for people to judge."""
-    from socialcrawl.sources.mastodon.wire import MastodonWire  # noqa: PLC0415 - other platforms have no rules to show
-
-    if not isinstance(wire, MastodonWire):
-        return
-    about = wire.about()
+def _rules(about: "About", base: str) -> Iterator[Check]:
+    """Yield the rules of an instance and the addresses of its terms: what they allow is for people to judge."""
     if about.rules is None:
-        yield Check(WARN, "rules", f"the instance does not show its rules: read {wire.base}/about before you collect")
+        yield Check(WARN, "rules", f"the instance does not show its rules: read {base}/about before you collect")
     elif about.rules:
         listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(about.rules, 1))
         yield Check(NOTE, "rules", f"the instance's own; check that they allow this campaign:\n{listed}")
@@ -256,17 +255,21 @@ def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
     if reply.kind not in ("ok", "missing"):
         return Check(FAIL, "answer", reply.why)
     who = "it answers without a token" if credential.kind == "public" else f"the token {credential.name} works"
-    if reply.kind == "missing":
-        return Check(WARN, "answer", f"{who}, but what was asked for is not there: {reply.why or 'gone'}")
-    if isinstance(reply.rows, Page) and reply.rows.accounts and not reply.rows.posts:
+    page = reply.rows if isinstance(reply.rows, Page) else Page()
+    if reply.kind == "missing" or page.missing:
+        why = ", ".join(dict.fromkeys(reason for _, reason in page.missing)) or reply.why or "gone"
+        return Check(WARN, "answer", f"{who}, but what was requested is not available: {why}")
+    if page.accounts and not page.posts:
         return Check(OK, "answer", f"{who}, and shows profiles")
     if meant.platform.name == "web":
         return Check(OK, "answer", f"{who}: its robots.txt was asked for")
-    posts = len(reply.rows.posts) if isinstance(reply.rows, Page) else 0
+    posts = len(page.posts)
     if not posts:
-        return Check(WARN, "answer", f"{who}, but no post was found to look at its fields")
+        silent = pluralize(page.opted_out, "post")
+        why = f"{silent} found, only of accounts that opted out" if page.opted_out else "no post was found"
+        return Check(WARN, "answer", f"{who}, but the fields of posts could not be checked: {why}")
     cost = f"; it cost at most {dollars(reply.cost)}" if meant.billed else ""
-    return Check(OK, "answer", f"{who}, all fields arrived in {posts} post{'' if posts == 1 else 's'}{cost}")
+    return Check(OK, "answer", f"{who}, all fields arrived in {pluralize(posts, 'post')}{cost}")
 
 
 def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[Check]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables
+from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables, Wired
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic, fold
 from socialcrawl.settings import Settings
@@ -134,11 +134,14 @@ class Bluesky:
         )
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.probe`: the profile of the first account, or else a search for one post."""
+        """See `Platform.probe`: the profile of the first account, or else a search for ten posts."""
         if names:
             return Request((-1, 0), PROFILES, {"ids" if names[0].startswith("did:") else "usernames": names[0]}, 1)
         query = next((query for query in queries if not query.startswith(LIST)), "") or "hello"
-        return Request((-1, 0), SEARCH, {"query": query, "limit": "1"}, 1)
+        return Request((-1, 0), SEARCH, {"query": query, "limit": "10"}, 1)
+
+    def rules_reader(self, wire: Wired) -> None:
+        """See `Platform.rules_reader`: there are none but the platform's own."""
 
 
 def _name(given: str) -> str:

@@ -9,7 +9,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables
+from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables, Wired
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
@@ -18,6 +18,7 @@ from socialcrawl.sources.mastodon.entities import ENTITIES
 from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, STATUSES, TAG, MastodonSource, hashtag, is_plain
 
 if TYPE_CHECKING:
+    from socialcrawl.sources.mastodon.about import About
     from socialcrawl.sources.mastodon.wire import MastodonWire
 
 ONLY = "main"
@@ -140,12 +141,18 @@ class Mastodon:
         )
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
-        """See `Platform.probe`: the first account, or else a hashtag."""
+        """See `Platform.probe`: the first account, or else ten posts with a hashtag."""
         own = home(terms.settings)
         if names:
             return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
         word = next(filter(None, map(hashtag, queries)), "mastodon")
-        return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "1"}, 1)
+        return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "10"}, 1)
+
+    def rules_reader(self, wire: Wired) -> "Callable[[], About] | None":
+        """See `Platform.rules_reader`: each instance has its own."""
+        from socialcrawl.sources.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
+
+        return wire.about if isinstance(wire, MastodonWire) else None
 
 
 def _on_page(address: str) -> str | None:

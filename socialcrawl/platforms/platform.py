@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from socialcrawl.entities import Entities
 from socialcrawl.limits.policy import Policy
@@ -13,6 +13,9 @@ from socialcrawl.model import Credential, Grant, Reply, Request, Who
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Links, Topic
 from socialcrawl.settings import Settings
+
+if TYPE_CHECKING:
+    from socialcrawl.sources.mastodon.about import About
 
 Secret = str | tuple[str, ...]
 Variables = str | Sequence[str]
@@ -126,3 +129,6 @@ class Platform(Protocol):
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
         """The smallest request that tells whether everything works; None where the settings name nobody to ask."""
+
+    def rules_reader(self, wire: Wired) -> "Callable[[], About] | None":
+        """Return what reads the rules of the server behind `wire`, in two requests; None where servers have none."""

@@ -10,7 +10,7 @@ from socialcrawl.limits.policy import ANY
 from socialcrawl.limits.shape import Roles
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables
+from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables, Wired
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
@@ -123,3 +123,6 @@ class Web:
         if not names:
             return None
         return Request((-1, 0), f"{server(names[0])}{ROBOTS}", {"url": rules(names[0])})
+
+    def rules_reader(self, wire: Wired) -> None:
+        """See `Platform.rules_reader`: hosts say in robots.txt what they allow."""

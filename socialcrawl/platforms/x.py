@@ -8,7 +8,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import Keys, Secret, Terms, Variables
+from socialcrawl.platforms.platform import Keys, Secret, Terms, Variables, Wired
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
@@ -129,3 +129,6 @@ class X:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}
             return Request((-1, 0), BY_NAME, asked, 1, terms.policy.most(BY_NAME, 1))
         return probe_request((-1, 0), query, vocabulary(terms.settings.source.vocabulary), terms.policy)
+
+    def rules_reader(self, wire: Wired) -> None:
+        """See `Platform.rules_reader`: there are none but the platform's own."""

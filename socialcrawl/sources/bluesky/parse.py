@@ -81,10 +81,11 @@ def search_page(payload: Json, hits: Hits, *, keep: bool = False, of: Collection
         of: the DIDs of the authors whose posts are wanted; None: all are.
     """
     items: list[Json] = [{"post": post} for post in payload["posts"] if not hides(post) and not hides(post["author"])]
+    silent = len(payload["posts"]) - len(items)
     if of is not None:
         items = [item for item in items if item["post"]["author"]["did"] in of]
     page = _posts(items, hits, keep=keep)
-    return Page(page.posts, page.hits, page.mentions, answered=_authors(items))
+    return Page(page.posts, page.hits, page.mentions, answered=_authors(items), opted_out=silent)
 
 
 def authors_page(payload: Json, did: str | None) -> Page:

@@ -63,9 +63,11 @@ class Reader:
 
     def found(self, body: Any) -> Page:
         """A page of a hashtag or a search: posts and their authors."""
-        given = [one for one in things(body) if is_open(one) and not self._silent(thing(one.get("account")))]
+        shown = [one for one in things(body) if is_open(one)]
+        given = [one for one in shown if not self._silent(thing(one.get("account")))]
         authors = {who(one["account"], self.domain): one["account"] for one in given}
-        return self._posts(given, [account(one, named) for named, one in authors.items()], list(authors))
+        page = self._posts(given, [account(one, named) for named, one in authors.items()], list(authors))
+        return replace(page, opted_out=len(shown) - len(given))
 
     def follows(self, body: Any) -> Page:
         """A page of those whom an account follows, with the profiles of those who do not mind."""
