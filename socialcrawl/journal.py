@@ -18,8 +18,11 @@ import orjson
 from socialcrawl.errors import StoreError
 from socialcrawl.model import Grant, Reply
 
-Line = tuple[str, str, float, float | None]
-"""The campaign, the endpoint, when the request left, and when its reply came (Unix seconds); None: it leaves now."""
+Line = tuple[str, str, float, list[float | None]]
+"""The campaign, the endpoint, when the request left, and what came of it.
+
+[]: it leaves now; [at]: its reply came (Unix seconds); [None]: the server was not reached.
+"""
 
 _writing = threading.Lock()  # held while the files change places
 
@@ -47,7 +50,8 @@ class Journal:
         Raises:
             StoreError: the journal cannot be written.
         """
-        line = [campaign, grant.request.endpoint, grant.at, *([] if reply is None else [reply.at])]
+        came = [] if reply is None else [reply.at if reply.reached else None]
+        line = [campaign, grant.request.endpoint, grant.at, *came]
         try:
             if reply is None:
                 self._turn(grant.at, keep)
@@ -65,14 +69,15 @@ class Journal:
         found: dict[str, dict[tuple[str, float], list[float | None]]] = {}
         with _writing:
             lines = [*self._lines(self.old), *self._lines(self.path)]
-        for campaign, endpoint, left, landed in lines:
+        for campaign, endpoint, left, came in lines:
             if left < since:
                 continue
             replies = found.setdefault(campaign, {}).setdefault((endpoint, left), [])
-            if landed is None:
+            if not came:
                 replies.append(None)
             elif None in replies:
-                replies[replies.index(None)] = landed
+                place = replies.index(None)
+                replies[place : place + 1] = [landed for landed in came if landed is not None]
         return {
             campaign: [(*key, landed) for key, replies in its.items() for landed in replies]
             for campaign, its in found.items()
@@ -95,8 +100,9 @@ class Journal:
             with path.open("rb") as file:
                 for line in file:
                     with suppress(ValueError, TypeError):
-                        campaign, endpoint, left, *landed = orjson.loads(line)
-                        yield str(campaign), str(endpoint), float(left), float(landed[0]) if landed else None
+                        campaign, endpoint, left, *came = orjson.loads(line)
+                        replies = [None if landed is None else float(landed) for landed in came[:1]]
+                        yield str(campaign), str(endpoint), float(left), replies
         except FileNotFoundError:
             return
         except OSError as error:

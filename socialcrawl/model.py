@@ -269,7 +269,8 @@ class Reply:
 
     `kind`: ok | held (not sent: the database had the answer) | missing (the node is not there) | window (429, its
     headers say until when) | day | month | money | backoff (429 that does not say when) | refused (the credential) |
-    invalid (the request, whoever asks) | broken (the server is in trouble, or was not reached: nothing is billed) |
+    invalid (the request, whoever asks) | broken (the server is in trouble, or was not reached: nothing is billed;
+    without a status it never left, and counts in no window) |
     lost (sent, and no usable answer came: it may be billed, so `cost` is the dearest price).
     `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
     (Unix seconds), `cost` in mills, `why` a sentence for people. `received` is the answer as it came, where it is kept.
@@ -289,6 +290,11 @@ class Reply:
     received: Received | None = None
     after: float | None = None
     items: int = 0
+
+    @property
+    def reached(self) -> bool:
+        """Whether the server may have received the request: not if nothing was sent, as no connection was made."""
+        return self.kind != "broken" or self.status != 0
 
     @property
     def answer(self) -> Answer:

@@ -32,6 +32,11 @@ def framed(body, *headers, status="200 OK"):
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
+def cut_off(connection, _):
+    """A behaviour: read the request, and say nothing."""
+    connection.recv(100_000)
+
+
 def saying(make, *headers, status="200 OK"):
     """A behaviour: say this, bytes or what makes them."""
 
@@ -308,6 +313,7 @@ def main(platform):
         first, after = sent(platform, port, deadline)
         peak = memory("VmHWM") - start
         told = {"row": row, "kind": first.kind, "why": first.why, "cost": first.cost, "after": after.kind, "peak": peak}
+        told["reached"] = first.reached
         sys.stdout.write(json.dumps(told) + "\n")
 
 

@@ -142,7 +142,7 @@ class Traffic(Events):
 
     def arrive(self, wish, sent, epoch, *, first):
         limit, date = None, None
-        if wish["fate"] != "lost before":
+        if wish["fate"] not in ("lost before", "unsent"):
             limit = said(self.referee, self.referee.receive(self.now), self.skew)
             date = float(floor(self.now + self.skew))
         if wish["fate"] != "fine" or wish["bare"] or not (self.told if first else self.told_later):
@@ -154,6 +154,10 @@ class Traffic(Events):
             if epoch != self.epoch:
                 return  # the process that waited for it is gone
             self.out -= 1
+            if wish["fate"] == "unsent":
+                sent.heard = float("-inf")
+                self.window.give_back(sent.left)
+                return
             sent.heard = self.now
             if self.offset is not None:
                 self.offset.learn(sent.left, self.now, date)

@@ -29,7 +29,7 @@ WISH = st.fixed_dictionaries(
         "way": SECONDS,
         "back": SECONDS,
         "gap": st.one_of(st.just(0.0), st.floats(0.0, 1.0), st.floats(0.0, 60.0)),
-        "fate": st.sampled_from(["fine"] * 8 + ["lost before", "lost after"]),
+        "fate": st.sampled_from(["fine"] * 8 + ["lost before", "lost after", "unsent"]),
         "bare": st.booleans(),
         "undated": st.sampled_from([False] * 5 + [True]),
         "restart": st.sampled_from([False] * 9 + [True]),

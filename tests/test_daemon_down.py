@@ -10,7 +10,7 @@ import httpx
 import pytest
 from crawling import posts_file
 from test_daemon import HOUR, World
-from test_daemon_process import TELL, campaign_file, daemon, folder, steps
+from test_daemon_process import TELL, campaign_file, daemon, folder, rows, steps
 from weeks import BEGIN, WINDOW, K, Virtual
 
 from socialcrawl.daemon.health import health
@@ -105,13 +105,17 @@ def test_a_daemon_that_begins_while_the_platform_is_down_waits_for_it(falling):
 
 
 def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, tmp_path):
-    """As it is in use: nobody listens, then somebody does again; log, /healthz, /metrics and a notice say so."""
+    """As it is in use: nobody listens, then somebody does again; log, /healthz, /metrics and a notice say so.
+
+    The campaign file says that windows last 900 s, and one has fewer slots than the outage has attempts.
+    """
     notes, script = tmp_path / "notes", tmp_path / "tell.py"
     script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
     command = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
     with ExitStack() as first, daemon(folder, "--health", "127.0.0.1:0") as one:
-        mock = first.enter_context(running(posts_file(), limit=20, window=2.0))
-        campaign_file(folder, mock.url, more=command)
+        mock = first.enter_context(running(posts_file(), limit=4, window=1.0))
+        file = campaign_file(folder, mock.url, more=command)
+        file.write_text(file.read_text("utf-8").replace("k = 20\nd = 2.0\n", "k = 4\nd = 900.0\n"), "utf-8")
         one.until(lambda: steps(folder) > 5)
         first.close()
         (down,) = one.until(lambda: one.said("down"))
@@ -122,7 +126,8 @@ def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, t
         told = one.until(lambda: notes.exists() and notes.read_text("utf-8"))
         assert json.loads(told.splitlines()[0])["event"] == "down"
         before = steps(folder)
-        with running(posts_file(), limit=20, window=2.0, port=urlsplit(mock.url).port):
+        one.until(lambda: rows(folder / "one.db", "select count(*) from request where kind = 'broken'")[0][0] > 5)
+        with running(posts_file(), limit=4, window=1.0, port=urlsplit(mock.url).port):
             one.until(lambda: steps(folder) > before)
             (back,) = one.until(lambda: [line for line in one.lines() if line.get("was") == "down"])
             assert back["level"] == "info"

@@ -10,7 +10,7 @@ import hostile
 import pytest
 from hostile import DRIPPING, GOOD, ROOM, ROWS, framed, server
 
-from socialcrawl.model import Node, Pick, Who
+from socialcrawl.model import Grant, Node, Pick, Who
 from socialcrawl.policies import policy
 
 DEADLINE, LONG = 0.5, 100.0  # seconds: for answers that drip, and for all others
@@ -89,11 +89,23 @@ def test_whatever_a_server_does_is_a_reply_within_bounds_and_the_next_answer_is_
     assert list(told) == list(ROWS)
     assert {row: one["kind"] for row, one in told.items()} == {row: expected(row, platform) for row in ROWS}
     assert {row for row, one in told.items() if one["after"] != "ok"} == set()
+    assert {row for row, one in told.items() if not one["reached"]} == set(), "windows count what a server received"
     assert {row: one["peak"] for row, one in told.items() if one["peak"] > ROOM} == {}
     assert {row for row, one in told.items() if one["kind"] in ("lost", "broken") and not one["why"]} == set()
     if platform == "x":  # what may have been billed counts as billed
         costs = {"lost": MOST, "ok": policy("x").price("post", 1)}
         assert {row for row, one in told.items() if one["cost"] != costs.get(one["kind"], 0)} == set()
+
+
+@pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
+def test_where_nobody_listens_the_request_has_not_reached_a_server_and_where_the_line_is_cut_it_may_have(platform):
+    with server(hostile.cut_off, platform) as port:
+        first, _ = hostile.sent(platform, port, LONG)
+        assert (first.kind, first.reached) == ("lost", True)
+    made, request = hostile.asking(platform, f"http://127.0.0.1:{port}", LONG)  # nobody listens there any more
+    refused = made.send(Grant(request, "main", 0.0))
+    made.close()
+    assert (refused.kind, refused.status, refused.reached) == ("broken", 0, False)
 
 
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])

@@ -50,6 +50,12 @@ def test_requests_that_left_at_one_instant_are_as_many_as_they_were(journal):
     assert journal.read(BEGIN)["one"] == [("/e", BEGIN, BEGIN + 1.0), ("/e", BEGIN, None), ("/e", BEGIN, None)]
 
 
+def test_a_request_that_did_not_reach_the_server_is_not_among_them(journal):
+    for came in (None, None, Reply("broken", BEGIN + 1.0), Reply("broken", BEGIN + 2.0, status=502)):
+        journal.note("one", grant(BEGIN), came, KEEP)
+    assert journal.read(BEGIN)["one"] == [("/e", BEGIN, BEGIN + 2.0)]
+
+
 @pytest.mark.parametrize("processes", [1, 40])
 def test_it_stays_small_and_forgets_nothing_that_counts(journal, processes):
     sent = [BEGIN + 7.0 * n for n in range(4000)]

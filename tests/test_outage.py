@@ -106,3 +106,18 @@ def test_no_server_is_left_alone_for_more_than_a_day_nor_asked_again_for_ever():
         said.append(answered(by, asked(1), "broken", now, after=1.0))
         now += 1_000.0
     assert len(said) == 3, "one that cannot be answered is given back as ever"
+
+
+@pytest.mark.parametrize(("status", "free"), [(0, 5), (502, 0)])
+def test_connections_that_are_refused_use_up_no_window_and_what_a_gateway_answers_does(status, free):
+    by = worked(planner())  # five requests in 900 s, of which none is used by then
+    left, _ = fails(by, NOW, 300.0, status=status)
+    assert (len(left) > 8) == (status == 0)
+    now = NOW + 400.0
+    assert sum(isinstance(by.take(asked(100 + n), now), Grant) for n in range(9)) == min(free, 1)  # it flies alone
+    if free:
+        by.settle(Grant(asked(100), "main", now), Reply("ok", now), now)
+        assert sum(isinstance(by.take(asked(200 + n), now), Grant) for n in range(9)) == free - 1
+    ledger = [(Grant(asked(n), "main", at), Reply("broken", at, status=status)) for n, at in enumerate(left)]
+    by.fold(ledger, now)
+    assert isinstance(by.take(asked(300), now), Grant) == (status == 0), "after a restart as well"

@@ -218,6 +218,17 @@ def test_what_a_ledger_tells_of_later_requests_is_added_to_what_the_headers_told
     assert second.take(asked(5), BEGIN + 20.0).until >= BEGIN + 400.0
 
 
+@pytest.mark.parametrize("live", [False, True])
+def test_what_did_not_reach_the_server_counts_for_no_campaign_whoever_is_folded_first(live):
+    shared = Shared()
+    first, second = (planner(shared, name, [FIVE]) for name in "ab")
+    if live:
+        answered(second, 0, BEGIN - 90.0)
+    sent = [BEGIN - 100.0 + n for n in range(20)]
+    first.fold([(Grant(asked(n), "a-t", at), Reply("broken", at + 0.5)) for n, at in enumerate(sent)], BEGIN)
+    assert granted(second, BEGIN) == 5 - live
+
+
 def test_a_day_that_only_the_headers_of_another_campaign_told_of_is_kept():
     shared = Shared()
     told = Reply(

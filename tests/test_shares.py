@@ -1,6 +1,7 @@
 """Campaigns with one token divide its windows by weight, and lose nothing: against servers that know of no shares."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from limits_referee import BEGIN, Aligned, Fixed, Sliding
 from sharing import Crowd
 
+from socialcrawl.limits.counted import SlidingWindow
 from socialcrawl.limits.policy import Rule
 from socialcrawl.limits.share import Shares
 from socialcrawl.limits.window import ALONE, ROUNDING
@@ -122,6 +124,23 @@ def test_who_has_used_its_share_is_told_how_many_are_kept_and_until_when():
     wait = a.planner.take(Request((99, 0), "/e", {}), it.now)
     assert wait.why == "its share of the window is used; 5 requests are kept for other campaigns (/e)"
     assert wait.until == pytest.approx(BEGIN + 300.0 * 2 / 7, abs=0.1)
+
+
+def test_a_slot_comes_back_to_the_share_of_a_campaign_whose_request_did_not_reach_the_server():
+    members = {name: SimpleNamespace(weight=1.0, eager=True) for name in "ab"}
+    shares, window = Shares(members), SlidingWindow(4, 300.0)
+    shares.ask("a", BEGIN)
+    shares.ask("b", BEGIN)
+    for at in (BEGIN + 1.0, BEGIN + 2.0):
+        assert shares.until("a", window, at) == (at, 0)
+        shares.take("a", window, at)
+        window.take(at)
+    assert shares.until("a", window, BEGIN + 3.0)[0] > BEGIN + 3.0
+    shares.give_back("a", BEGIN - 1.0)  # of the period before
+    assert shares.until("a", window, BEGIN + 3.0)[0] > BEGIN + 3.0
+    shares.give_back("a", BEGIN + 2.0)
+    window.give_back(BEGIN + 2.0)
+    assert shares.until("a", window, BEGIN + 3.0) == (BEGIN + 3.0, 0)
 
 
 MOVES = st.lists(

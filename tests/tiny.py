@@ -98,7 +98,7 @@ class Wire:
         if referee.windows[-1][1] > K:
             return Reply("window", at, date=date, limits=[limit], status=429, why="too many")
         if kind := self.faults.get(number):
-            return Reply(kind, at, why=kind)
+            return Reply(kind, at, status=503 if kind == "broken" else 0, why=kind)
         rows, cursor = self.answer(request.endpoint, request.params, int(token or 0))
         kind = "missing" if rows.missing and not (rows.posts or rows.accounts) else "ok"
         cost = 500 * len(rows.posts) + 1000 * len(rows.accounts)

@@ -67,6 +67,10 @@ class SlidingWindow:
         if others > 0:
             self.received.add(at, others, sent)
 
+    def give_back(self, sent: float) -> None:
+        """Uncount the request that left at `sent`: it has not reached the server."""
+        self.received.drop(sent)
+
     def close(self, until: float, *, over: bool = False) -> None:
         """Send nothing before `until`."""
         self.closed_until = max(self.closed_until, until)

@@ -51,7 +51,8 @@ class TapedLane(Lane):
         """Take in the reply to the request that left at `sent`."""
         if self.tape is not None:
             slim = replace(reply, rows=None, received=None)
-            self._note(reply.at, sent, reply.at, lambda lane: Lane.learn(lane, sent, slim, some, place), some)
+            landed = reply.at if reply.reached else None
+            self._note(reply.at, sent, landed, lambda lane: Lane.learn(lane, sent, slim, some, place), some)
         super().learn(sent, reply, some, place)
 
     def close(self, until: float, *, over: bool = False, daily: bool = False, place: int = 0) -> None:
@@ -251,6 +252,9 @@ class Part(Lane):
         if (sent, some) in self.flying:
             self.flying.remove((sent, some))
         self.whole.learn(sent, reply, some, place)
+        if not reply.reached:
+            for one in self._heads(some):
+                self.whole.shares[one].give_back(self.campaign, sent)
         if reply.kind in USEFUL or reply.limits:
             self.whole.heard()
 

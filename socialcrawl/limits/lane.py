@@ -95,6 +95,10 @@ class Lane:
     def learn(self, sent: float, reply: Reply, some: Some = None, place: int | None = 0) -> None:
         """Take in the reply to the request that left at `sent`; its headers speak of the window at `place`, if any."""
         self.shut = -inf
+        if not reply.reached:
+            for one in self.those(some):
+                one.give_back(sent)
+            return
         said = smallest(reply.limits, daily=False), _believable(smallest(reply.limits, daily=True), reply.date)
         windows = self.windows if some is None else self.those(some)
         main, daily = None if place is None else self.windows[place], self.daily if some is None else day(windows)

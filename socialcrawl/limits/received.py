@@ -30,6 +30,11 @@ class Received:
             self.flying.remove(sent)
             self.add(at, 1, sent)
 
+    def drop(self, sent: float) -> None:
+        """Forget the request that left at `sent`: the server was not reached."""
+        if sent in self.flying:
+            self.flying.remove(sent)
+
     def abandon(self, sent: float) -> None:
         """Note that nobody waits for the request that left at `sent`: it was received within LAG seconds, or never."""
         self.flying.remove(sent)

@@ -76,6 +76,11 @@ class Shares:
         self.waiting.discard(name)
         self.used[name] = self.used.get(name, 0) + 1
 
+    def give_back(self, name: str, sent: float) -> None:
+        """Uncount a slot that a campaign took at `sent`: its request has not reached the server."""
+        if sent >= self.begin and self.used.get(name):
+            self.used[name] -= 1
+
     def release(self, name: str) -> set[str]:
         """The campaigns that need not wait for their share any more, as `name` claims nothing now."""
         self.waiting.discard(name)

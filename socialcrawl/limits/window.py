@@ -27,6 +27,9 @@ class Window(Protocol):
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
         """Take in a reply, see `FixedWindow.learn`; `sent` is when its request was taken."""
 
+    def give_back(self, sent: float) -> None:
+        """Uncount the request that left at `sent`: it has not reached the server."""
+
     def close(self, until: float, *, over: bool = False) -> None:
         """Send nothing before `until`; `over`: the server said that the window ends then."""
 

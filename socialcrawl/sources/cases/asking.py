@@ -80,7 +80,7 @@ def absent(grant: Grant) -> Reply:
 
 def silent(grant: Grant, why: str) -> Reply:
     """The reply about a node that does not answer now: its outcome is missing, `temporary`, and it is asked again."""
-    return Reply("broken", grant.at, why=why)
+    return Reply("broken", grant.at, status=504, why=why)  # it was asked, which its windows count
 
 
 def _post(name: str, author: str, text: str) -> PostRow:
