@@ -20,6 +20,14 @@ class TooLargeError(OSError):
     """A file that is larger than it may be; `strerror` says how large it may be."""
 
 
+def why_unreadable(path: Path, error: Exception) -> str:
+    """Return why a file could not be read: "a.csv is a folder", or "a.csv cannot be read (Permission denied)"."""
+    if path.is_dir():
+        return f"{path} is a folder"
+    reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None)
+    return f"{path} cannot be read ({reason or error})"
+
+
 def read_bytes(path: Path, most: int = MAX_DOCUMENT) -> bytes:
     """Return the bytes of a file.
 

@@ -8,7 +8,7 @@ from math import isinf
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from socialcrawl.documents import read_text
+from socialcrawl.documents import read_text, why_unreadable
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
@@ -300,8 +300,8 @@ def usernames_in(file: Path) -> list[str]:
     try:
         lines = [line.strip().removeprefix("@") for line in read_text(file, "utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise SettingsError(f"The file of seeds {file} cannot be read ({reason}): one username a line.") from error
+        why = why_unreadable(file, error)
+        raise SettingsError(f"{why}: as a file of seeds, name a text with one username a line.") from error
     return [line for line in lines if line and not line.startswith("#")]
 
 

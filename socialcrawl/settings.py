@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
 from socialcrawl import pasted
-from socialcrawl.documents import read_bytes, read_toml, toml_error
+from socialcrawl.documents import read_bytes, read_toml, toml_error, why_unreadable
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
@@ -175,8 +175,8 @@ def read(path: Path) -> Settings:
     try:
         given = read_toml(path)
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise SettingsError(f"{path} cannot be read ({reason}): `socialcrawl init` writes a campaign file.") from error
+        why = why_unreadable(path, error)
+        raise SettingsError(f"{why}: name a campaign file (`socialcrawl init` writes one).") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not valid TOML: {toml_error(error, path)}.") from error
     settings = checked(given, str(path))

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 import typer
+from commands import socialcrawl
 from importing import NOW, drawn, files, name, pages, table, write_lines
 from storing import opened
 from typer.testing import CliRunner
@@ -14,6 +15,8 @@ from socialcrawl.apps.cli_import import import_
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.imports.bring import as_posts
 from socialcrawl.store.erasure.tombstones import digest, put
+from socialcrawl.store.exports.export import Wanted as Export
+from socialcrawl.store.exports.export import export
 
 app = typer.Typer()
 app.command("import")(import_)
@@ -111,7 +114,7 @@ def test_a_history_says_how_many_authors_the_campaign_has_now(place):
     assert f"{authors} authors are now the history of the campaign 'mine'" in typed(
         "a.jsonl", "--as", "history", "--campaign", "mine.toml"
     ).stderr  # fmt: skip
-    assert f"0 authors are now the history of the campaign 'mine'; {authors} had been asked before" in typed(
+    assert f"0 authors are now the history of the campaign 'mine'; {authors} had been fetched before" in typed(
         "a.jsonl", "--as", "history", "--campaign", "mine.toml"
     ).stderr  # fmt: skip
 
@@ -121,7 +124,7 @@ def test_seeds_can_be_read_by_a_campaign(place):
     from socialcrawl.settings import read
 
     done = typed("a.jsonl", "--as", "seeds", "--campaign", "mine.toml", "--out", "seeds.txt", "--most", "5")
-    assert "can be asked by name and have posts of the topic" in done.stderr
+    assert "can be fetched by name and have posts of the topic" in done.stderr
     with (place / "mine.toml").open("a") as file:
         file.write('[seeds]\nfile = "seeds.txt"\n')
     matching = {}
@@ -150,7 +153,7 @@ def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
         (("--as", "history"), "--as history needs the campaign"),
         (("--campaign", "mine.toml", "--db", "x.db"), "leave --db out"),
         (("--out", "x"), "--out and --most are for --as seeds"),
-        (("--as", "seeds", "--out", "mine.toml"), "exists already"),
+        (("--as", "seeds", "--out", "mine.toml"), "already exists"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(place, words, says):
@@ -159,11 +162,81 @@ def test_options_that_do_not_go_together_are_refused(place, words, says):
     assert not list(place.glob("*.db"))
 
 
+ONE = '{"author": "ann", "created_at": 1700000000, "text": "a telescope"}\n'
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words", "said"),
+    [
+        ("one.jsonl", ONE, ("--db", "b.db"), ["1 post, 1 of them new, into b.db"]),
+        ("one.jsonl", ONE, ("--as", "history", "--campaign", "mine.toml"),
+         ["1 post, 1 of them new, into mine.db", "1 author is now the history of the campaign 'mine'"]),
+        ("one.jsonl", ONE, ("--as", "seeds"),
+         ["1 post by 1 author; 1 of them can be fetched by name and have posts"]),
+        ("one.csv", "source,target\nann,bob\n", ("--as", "dataset", "--campaign", "again.toml"),
+         ["2 accounts and 1 link are new in the campaign 'again'"]),
+    ],
+)  # fmt: skip
+def test_one_of_a_thing_is_told_in_the_singular(place, file, text, words, said):
+    (place / file).write_text(text, "utf-8")
+    (place / "again.toml").write_text('name = "again"\nkind = "refresh"\ndatabase = "again.db"\n', "utf-8")
+    assert typed(file, *words).stderr.splitlines() == said
+
+
+def exported(place, form):
+    """A folder with an export of the 60 posts as posts of a campaign."""
+    typed("a.jsonl", "--as", "history", "--campaign", "mine.toml")
+    with opened(place / "mine.db") as connection:
+        export(connection, place / "out", Export(formats=form), NOW)
+    return place / "out"
+
+
+@pytest.mark.parametrize("form", [("csv",), ("jsonl",), ("parquet", "csv")])
+def test_a_folder_with_an_export_stands_for_its_tables(place, form):
+    folder = exported(place, form)
+    (place / "again.toml").write_text('name = "again"\nkind = "refresh"\ndatabase = "again.db"\n', "utf-8")
+    done = typed(folder, "--as", "dataset", "--campaign", "again.toml")
+    with opened(place / "mine.db", create=False) as connection:
+        ((accounts,),) = table(connection, "select count(*) from account")
+        ((links,),) = table(  # but for those to oneself
+            connection, "select count(*) from link l join pick p using (campaign, n) where l.node <> p.node"
+        )
+    assert done.stderr == f"{accounts} accounts and {links} links are new in the campaign 'again'\n"
+    assert "60 posts, 60 of them new, into b.db" in typed(folder, "--db", "b.db").stderr
+    assert typed(folder, "--as", "seeds").stdout == typed("a.jsonl", "--as", "seeds").stdout
+
+
+def test_a_folder_that_is_no_export_or_lacks_the_table_is_refused_with_what_to_name(place):
+    (place / "folder").mkdir()
+    with pytest.raises(PostsFileError, match=r"^folder is a folder, not an export: name the files in it, such as"):
+        typed("folder", "--db", "b.db")
+    folder = exported(place, ("ids",))
+    with pytest.raises(PostsFileError, match=r"lacks posts\.csv \(or \.jsonl, \.parquet\): name the files"):
+        typed(folder, "--db", "b.db")
+    assert not (place / "b.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run",), "name a campaign file"),
+        (("mock", "--posts"), "Give the path of a Parquet"),
+        (("forget", "--yes", "--from-file"), "name a text"),
+    ],
+)
+def test_a_folder_in_place_of_a_file_is_called_one(place, words, said):
+    (place / "folder").mkdir()
+    done = socialcrawl(*words, "folder", folder=place)
+    assert done.returncode in (1, 2)
+    assert "folder is a folder" in done.stderr
+    assert said in done.stderr
+
+
 def test_bad_lines_are_named_and_left_out_on_request(place):
     with (place / "a.jsonl").open("a") as file:
         file.write(json.dumps({"what": 1}) + "\n")
     with pytest.raises(PostsFileError, match="1 bad line, nothing was stored"):
         typed("a.jsonl", "--db", "b.db")
     done = typed("a.jsonl", "--db", "b.db", "--skip-bad")
-    assert "1 bad lines were left out:\n  a.jsonl, line 10: it is no post" in done.stderr
+    assert "1 bad line skipped:\n  a.jsonl, line 10: it is no post" in done.stderr
     assert "60 posts, 60 of them new" in done.stderr

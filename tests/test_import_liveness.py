@@ -199,7 +199,7 @@ def test_imports_of_datasets_and_results_say_what_came_of_them(place):
     again = typed("a.csv", "--as", "dataset", *with_mine)
     assert again.stderr == ("0 accounts and 0 links are new in the campaign 'mine'; 4 accounts had been in it before\n")
     done = typed("r.csv", "--as", "liveness", *with_mine)
-    assert done.stderr == "1 tests are new in the campaign 'mine'; 1 are no part of its dataset\n"
+    assert done.stderr == "1 test is new in the campaign 'mine'; 1 not in its dataset\n"
     with opened(place / "mine.db") as connection:
         assert found_of(connection)["ann"][0] == 1.0
 
@@ -207,8 +207,8 @@ def test_imports_of_datasets_and_results_say_what_came_of_them(place):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("a.csv", "--as", "dataset"), "--as dataset needs the campaign that tests it for life"),
-        (("a.csv", "--as", "liveness"), "--as liveness needs the campaign whose accounts were tested"),
+        (("a.csv", "--as", "dataset"), "--as dataset needs the campaign that checks which accounts are active"),
+        (("a.csv", "--as", "liveness"), "--as liveness needs the campaign whose accounts were checked"),
         (("--as", "dataset", "--campaign", "mine.toml"), "nothing to import"),
         (("a.csv", "--from-campaign", "old"), "--from-campaign is for --as dataset"),
         (("a.csv", "--ids"), "--ids and --names are for"),

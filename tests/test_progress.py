@@ -16,7 +16,7 @@ from commands import COMMAND, ENVIRONMENT, demo_with_seeds
 from exporting import NOW, a_town
 
 from socialcrawl.apps import keeping, progress
-from socialcrawl.apps.progress import BYTES, MANY, shown
+from socialcrawl.apps.progress import BYTES, MANY, show_progress
 from socialcrawl.sample.judged import examples, judged
 from socialcrawl.store.exports.export import Wanted, export
 
@@ -129,7 +129,7 @@ def test_train_and_import_say_what_they_do(tmp_path):
     )
     done = on_a_terminal("import", "posts.jsonl", "--db", "new.db", folder=tmp_path)
     assert (done.code, "reading" in done.stderr) == (0, True)
-    assert left_over(done.stderr) == ["1 posts, 1 of them new, into new.db"]
+    assert left_over(done.stderr) == ["1 post, 1 of them new, into new.db"]
 
 
 def test_a_command_that_fails_leaves_only_its_message(demo, tmp_path):
@@ -161,17 +161,17 @@ def stderr_of(monkeypatch):
 
 
 def test_counts_are_shown_with_their_unit_and_total(monkeypatch):
-    with stderr_of(monkeypatch) as terminal, shown("reading", unit="posts") as watch:
+    with stderr_of(monkeypatch) as terminal, show_progress("reading", unit="posts") as watch:
         watch("storing", 12_000)
     assert "storing" in (text := terminal.written())
     assert "12,000 posts" in text
-    with stderr_of(monkeypatch) as terminal, shown("testing", unit="folds") as watch:
+    with stderr_of(monkeypatch) as terminal, show_progress("testing", unit="folds") as watch:
         watch("testing", 2, 5)
     assert "2 of 5 folds" in terminal.written()
 
 
 def test_what_is_counted_from_outside_is_looked_at_when_the_line_is_drawn(monkeypatch):
-    with stderr_of(monkeypatch) as terminal, shown("copying", unit=BYTES, size=lambda: (1_500_000, 20_000_000)):
+    with stderr_of(monkeypatch) as terminal, show_progress("copying", unit=BYTES, size=lambda: (1_500_000, 20_000_000)):
         pass
     assert "1.5 of 20.0 MB" in terminal.written()
 
@@ -193,14 +193,14 @@ def test_a_backup_counts_the_copy_that_grows_and_then_is_whole(tmp_path, monkeyp
         sizes.append(looks[0]())
         part.rename(file)
 
-    monkeypatch.setattr(keeping, "shown", drawn)
+    monkeypatch.setattr(keeping, "show_progress", drawn)
     monkeypatch.setattr(keeping, "backup", backup)
     keeping.copy(str(tmp_path / "a.db"), tmp_path / "b.db", force=False, pause=False)
     assert sizes == [(0, 20_000_000), (1_500_000, 20_000_000), (20_000_000, 20_000_000)]
 
 
 def test_names_are_neither_markup_nor_do_they_steer_the_terminal(monkeypatch):
-    with stderr_of(monkeypatch) as terminal, shown("reading") as watch:
+    with stderr_of(monkeypatch) as terminal, show_progress("reading") as watch:
         watch("[bold]x[/] \x1b[2J {0}")
     assert "[bold]x[/] \\x1b[2J {0}" in (text := terminal.written())
     assert "\x1b[2J" not in text
@@ -209,14 +209,14 @@ def test_names_are_neither_markup_nor_do_they_steer_the_terminal(monkeypatch):
 def test_a_dumb_terminal_gets_nothing(monkeypatch):
     with stderr_of(monkeypatch) as terminal:
         monkeypatch.setenv("TERM", "dumb")
-        with shown("reading") as watch:
+        with show_progress("reading") as watch:
             watch("storing", 5)
     assert terminal.written() == ""
 
 
 def test_where_there_is_no_terminal_lines_come_by_what_was_counted(monkeypatch):
     monkeypatch.setattr(sys, "stderr", kept := io.StringIO())
-    with shown("reading", unit="posts", lines=True) as watch:
+    with show_progress("reading", unit="posts", lines=True) as watch:
         for done in (1, MANY - 1, MANY, MANY + 1, 2 * MANY + 7):
             watch("reading", done)
         watch("storing", 3 * MANY)

@@ -251,7 +251,7 @@ def test_a_list_that_is_half_filled_in_brings_that_half_and_counts_the_rest(plac
     path = place / "one" / "worker-0.csv"
     assert filled([path], {"1000"}, every=2) == 10
     words = ("import", path, "--as", "liveness", "--campaign", "mine.toml")
-    assert typed(*words).stderr == "10 tests are new in the campaign 'mine'; 10 of the lists are not tested yet\n"
+    assert typed(*words).stderr == "10 tests are new in the campaign 'mine'; 10 of the lists not tested yet\n"
     with opened(place / "mine.db") as connection:
         assert len(found_of(connection)) == 10
     with path.open("a") as file:

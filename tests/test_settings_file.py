@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content, said):
         read(file)
     assert str(file) in str(error.value)
     assert said in str(error.value)
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match="is a folder: name a campaign file"):
         read(tmp_path)
 
 

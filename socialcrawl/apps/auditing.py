@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
-from socialcrawl.apps.progress import shown
+from socialcrawl.apps.progress import show_progress
 from socialcrawl.apps.sample_report import DOUBTFUL, apart, count, finite, interval, percent
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.imports.datasets import gathered, spoken
@@ -64,7 +64,7 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
     if wanted.on_topic and not wanted.held:
         raise SettingsError("--on-topic says it of a file of accounts: name one with --held.")
     hits = about(settings).hits if wanted.held else None
-    with ExitStack() as ends, shown("reading lists") as watch:
+    with ExitStack() as ends, show_progress("reading lists") as watch:
         given = {str(path): accounts(path, settings.source.platform, hits) for path in wanted.held}
         held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
         watch("auditing")
@@ -95,9 +95,7 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
     trouble = Trouble()
     naming = Naming(platform)
     found = gathered([path], naming, trouble)
-    if trouble.count:
-        lines = "line" if trouble.count == 1 else "lines"
-        raise PostsFileError(f"{trouble.count:,} bad {lines}:\n{trouble}\nMend the file, or take such lines out.")
+    trouble.refuse("Fix the file, or take such lines out.")
     told = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]
     if not told:
         raise PostsFileError(f"{path} names no account: give ids or usernames, one a line.")

@@ -11,7 +11,7 @@ from socialcrawl.apps.options import Database, OneDatabase, Pause
 def import_(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="twarc's JSON lines, or Parquet, CSV, JSON lines, text; also .gz."),
+        typer.Argument(help="twarc's JSON lines, Parquet, CSV, JSONL, text (also .gz), or a folder with an export."),
     ] = None,
     *,
     kind: Annotated[
@@ -32,7 +32,7 @@ def import_(
     pause: Pause = False,
     database: OneDatabase = None,
 ) -> None:
-    """Bring in what others collected: posts, seeds, a campaign's history, or an old dataset to be tested for life."""
+    """Import what others collected: posts, seeds, a campaign's history, or an old dataset."""
     from socialcrawl.apps.bringing import Wanted, bring  # noqa: PLC0415
 
     bring(

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from socialcrawl.apps.giving_way import give_way
-from socialcrawl.apps.progress import shown
+from socialcrawl.apps.progress import show_progress
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
@@ -155,10 +155,10 @@ def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, 
     def erase() -> Report:
         with opened(where, create=False, durable=True) as connection:
             if not (manner.dry or manner.yes):
-                with shown(COUNTING):
+                with show_progress(COUNTING):
                     found = quiet.erase(connection, work, dry=True)
                 _agreed(_of_kind(found, kind), more, manner)
-            with shown(COUNTING if manner.dry else "forgetting") as watch:
+            with show_progress(COUNTING if manner.dry else "forgetting") as watch:
                 report = quiet.erase(connection, work, dry=manner.dry)
                 if not manner.dry:
                     watch("computing reports anew")

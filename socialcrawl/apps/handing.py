@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from socialcrawl.apps.giving_way import give_way
-from socialcrawl.apps.progress import shown
+from socialcrawl.apps.progress import show_progress
 from socialcrawl.apps.query import database
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.known import platform
@@ -50,7 +50,7 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
     where = database(place)
 
     def write() -> dict[str, Any]:
-        with opened(where, create=False) as connection, shown("exporting", unit="rows") as watch:
+        with opened(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
             return export(connection, folder, wanted, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 
     sheet = give_way(where, None, write, pause=pause)

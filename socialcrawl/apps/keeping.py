@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from socialcrawl.apps.giving_way import give_way
-from socialcrawl.apps.progress import BYTES, shown
+from socialcrawl.apps.progress import BYTES, show_progress
 from socialcrawl.apps.query import database
 from socialcrawl.store.backup import backup
 from socialcrawl.terminal import write_line
@@ -20,7 +20,7 @@ def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
         return (whole or 0) if copied is None else copied, whole  # it is gone when it has become `file`
 
     def work() -> None:
-        with shown("copying", unit=BYTES, size=size):
+        with show_progress("copying", unit=BYTES, size=size):
             backup(place, file, force=force, began=parts.append)
 
     give_way(place, None, work, pause=pause)

@@ -1,6 +1,6 @@
-"""How far a long command has come: one line on stderr while it is a terminal, gone when the command ends.
+"""Show how far a long command has come: one line on stderr while that is a terminal, removed when the command ends.
 
-Commands show it by `with shown("reading", unit="posts") as watch:` and tell it `watch("storing", 12_000)`.
+Commands use it as `with show_progress("reading", unit="posts") as watch:` and report `watch("storing", 12_000)`.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,29 +14,32 @@ from rich.table import Column
 from socialcrawl.apps.console import Text, plain
 from socialcrawl.terminal import write_error
 
-MANY = 100_000  # of what is counted, between two lines where there is no terminal
+MANY = 100_000  # items between two lines where stderr is no terminal
 DRAWN = 10  # times a second
 BYTES = "MB"  # the unit of what is counted in bytes
 
 
 class Watch(Protocol):
-    """Is told how far a command has come; cheap, but not for every row."""
+    """What a command calls to report how far it has come. A call is cheap, but not made for every row."""
 
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Note what is done now, how much of it, and of how much, where that is known."""
+        """Report the current activity, how many items are done, and of how many, where that is known."""
 
 
 @contextmanager
-def shown(
+def show_progress(
     what: str, *, unit: str = "", lines: bool = False, size: Callable[[], tuple[int, int | None]] | None = None
 ) -> Iterator[Watch]:
     """Show how far a command has come, until the end of the `with` block.
 
     Args:
-        what: what it does first.
+        what: the first activity.
         unit: what is counted: "posts", or BYTES.
-        lines: write a line to stderr at every 100,000 counted, where stderr is no terminal; else nothing is written.
-        size: looked at whenever the line is drawn: how much is done, and of how much; for work that says nothing.
+        lines: write a line to stderr every 100,000 items where stderr is no terminal; else nothing is written there.
+        size: called each time the line is drawn, for work that reports nothing: items done, and of how many.
+
+    Yields:
+        what the command calls to report its progress.
     """
     console = plain(errors=True)
     if not console.file.isatty() or console.is_dumb_terminal:
@@ -66,7 +69,7 @@ def _ignore(what: str, done: int = 0, total: int | None = None) -> None:
 
 
 class _Lines:
-    """A line now and then, by what was counted and not by time: on a slow machine the same lines are written."""
+    """A line every 100,000 items; a slow machine writes the same lines."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
@@ -80,7 +83,7 @@ class _Lines:
 
 
 class _Polled(Progress):
-    """Progress of work that is looked at from outside, whenever it is drawn."""
+    """Progress of work that reports nothing: `size` is called each time the line is drawn."""
 
     size: Callable[[], tuple[int, int | None]] | None = None
 
@@ -93,7 +96,7 @@ class _Polled(Progress):
 
 
 class _What(ProgressColumn):
-    """What is done, escaped before it is laid out."""
+    """The current activity, escaped before it is laid out."""
 
     def __init__(self) -> None:
         super().__init__(Column(no_wrap=True, overflow="ellipsis"))
@@ -112,7 +115,7 @@ class _Bar(BarColumn):
 
 
 class _Count(ProgressColumn):
-    """How much is done: "12,000 posts", "2 of 5 folds", "1.5 of 20.0 MB"."""
+    """The items done: "12,000 posts", "2 of 5 folds", "1.5 of 20.0 MB"."""
 
     def __init__(self, unit: str) -> None:
         super().__init__(Column(no_wrap=True))

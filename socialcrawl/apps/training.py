@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
-from socialcrawl.apps.progress import shown
-from socialcrawl.documents import read_text
+from socialcrawl.apps.progress import show_progress
+from socialcrawl.documents import read_text, why_unreadable
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.sample.judged import Examples, Judged, examples, judged
 from socialcrawl.sample.labels import texts
@@ -55,7 +55,7 @@ def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Tree:
         StoreError: there is no such database or campaign.
     """
     _agree(wanted)
-    with shown("reading posts", unit="folds") as watch:
+    with show_progress("reading posts", unit="folds") as watch:
         given, where = _given(wanted)
         how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in words(one)))
         learned = examples(given)
@@ -127,7 +127,7 @@ def _posts(path: Path) -> list[str]:
         except UnicodeDecodeError as error:
             raise PostsFileError(f"{path} is not UTF-8: save the file as UTF-8.") from error
         except OSError as error:
-            raise PostsFileError(f"{path} cannot be read ({error.strerror}): name a file of posts.") from error
+            raise PostsFileError(f"{why_unreadable(path, error)}: name a file of posts.") from error
     from socialcrawl.imports.files import read  # noqa: PLC0415
     from socialcrawl.imports.trouble import Trouble  # noqa: PLC0415
 

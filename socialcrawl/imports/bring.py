@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.files import read
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import iso
@@ -64,7 +63,7 @@ class Files:
             trouble = Trouble()
             for _ in self.found(_never, trouble, "looking through"):
                 pass
-            self.refuse(trouble)
+            trouble.refuse()
 
     def found(self, count: Hits, trouble: Trouble, what: str, *, keep: bool = False) -> Iterator[Found]:
         """All that is in the files, in order."""
@@ -74,19 +73,6 @@ class Files:
                 yield found
                 posts += len(found.page.posts)
                 self.watch(what, posts)
-
-    def refuse(self, trouble: Trouble) -> None:
-        """Nothing, where there are no bad lines or they may be skipped.
-
-        Raises:
-            PostsFileError: there are some.
-        """
-        if trouble.count and not self.skip_bad:
-            lines = "line" if trouble.count == 1 else "lines"
-            raise PostsFileError(
-                f"{trouble.count:,} bad {lines}, nothing was stored:\n{trouble}\n"
-                "Mend the file, or leave such lines out with --skip-bad."
-            )
 
 
 def as_posts(files: Files, connection: Opened, settings: Settings | None, now: float) -> Brought:
@@ -155,7 +141,8 @@ def as_seeds(
             if row.id not in seen:
                 seen.add(row.id)
                 posts[row.author] += topic is None or hits > 0
-    files.refuse(trouble)
+    if not files.skip_bad:
+        trouble.refuse()
     stored.posts = len(seen)
     by_name: Counter[str] = Counter()
     shown: dict[str, str] = {}

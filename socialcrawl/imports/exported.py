@@ -4,7 +4,7 @@ A search has links too, to the authors that it found, and picks of its own: it i
 forgotten, of whom the tables keep a row without a name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -17,10 +17,31 @@ from socialcrawl.imports.grids import CHUNK, Cell, Grid
 from socialcrawl.imports.lines import first_bytes, lines, opened, too_long
 from socialcrawl.imports.trouble import Trouble
 
+PACKAGE, FORMATS = "datapackage.json", ("parquet", "csv", "jsonl")  # of an export
 OURS = ({"source_account", "target_account"}, {"node", "account"})  # columns by which JSON lines are a table of ours
 WITHOUT = ({"campaign", "post", "occurrences"}, {"campaign", "endpoint", "part"})  # hits and requests name nobody
 HITS = b"campaign,post,occurrences"
 INSTEAD = "import the accounts, links or posts of the same export instead, as accounts.csv, links.csv or posts.csv"
+
+
+def files_in(paths: Iterable[Path], tables: Sequence[str]) -> list[Path]:
+    """Return the files to import; in place of a folder with an export its `tables`, in the first format that has all.
+
+    Raises:
+        PostsFileError: a folder is no export, or lacks one of these tables.
+    """
+    return [file for path in paths for file in (_tables_in(path, tables) if path.is_dir() else [path])]
+
+
+def _tables_in(folder: Path, tables: Sequence[str]) -> list[Path]:
+    if not tables or not (folder / PACKAGE).is_file():
+        raise PostsFileError(f"{folder} is a folder, not an export: name the files in it, such as {folder / '*.csv'}.")
+    for form in FORMATS:
+        files = [folder / f"{table}.{form}" for table in tables]
+        if all(file.is_file() for file in files):
+            return files
+    wanted = " and ".join(f"{table}.csv" for table in tables)
+    raise PostsFileError(f"The export {folder} lacks {wanted} (or .jsonl, .parquet): name the files to import.")
 
 
 def check_names(path: Path, names: Sequence[str] | None) -> None:

@@ -11,6 +11,7 @@ from typing import IO, Any
 import orjson
 
 from socialcrawl.bounds import MAX_BATCH, MAX_CELL, MAX_LINE, MAX_VALUES, is_crowded
+from socialcrawl.documents import why_unreadable
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.cells import check_columns, posts_in
 from socialcrawl.imports.columns import KNOWN, page_of
@@ -50,8 +51,7 @@ def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> It
             else:
                 yield from _csv(path, file, first, count, trouble)
     except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        raise PostsFileError(f"{path} cannot be read ({reason}): name a file of posts.") from error
+        raise PostsFileError(f"{why_unreadable(path, error)}: name a file of posts.") from error
 
 
 def _lines(path: Path, file: IO[bytes], count: Hits, trouble: Trouble, *, keep: bool) -> Iterator[Found]:

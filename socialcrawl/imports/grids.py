@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from socialcrawl.bounds import MAX_BATCH, MAX_ROW
+from socialcrawl.documents import why_unreadable
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.cells import NOT_UTF8
 from socialcrawl.imports.lines import NO_END, UNREADABLE, first_bytes, lines, opened, reason_of, too_long
@@ -80,8 +81,7 @@ def grid(
                 )
             yield _text(path, file, words, trouble, legal)
     except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        raise PostsFileError(f"{path} cannot be read ({reason}): check its name, and that it is whole.") from error
+        raise PostsFileError(f"{why_unreadable(path, error)}: name a file, and check that it is complete.") from error
 
 
 def _text(path: Path, file: IO[bytes], words: Collection[str], trouble: Trouble, legal: Callable[[str], bool]) -> Grid:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.errors import SettingsError
 from socialcrawl.imports.bring import Watch
 from socialcrawl.imports.datasets import gathered
 from socialcrawl.imports.naming import Naming, site_of
@@ -41,19 +41,6 @@ class Tables:
     skip_bad: bool = False
     watch: Watch = lambda what, rows: None
 
-    def refuse(self, trouble: Trouble) -> None:
-        """Nothing, where there are no bad lines or they may be left out.
-
-        Raises:
-            PostsFileError: there are some.
-        """
-        if trouble.count and not self.skip_bad:
-            lines = "line" if trouble.count == 1 else "lines"
-            raise PostsFileError(
-                f"{trouble.count:,} bad {lines}, nothing was stored:\n{trouble}\n"
-                "Mend the file, or leave such lines out with --skip-bad."
-            )
-
 
 def as_dataset(
     tables: Tables, connection: Opened, settings: Settings, now: float, earlier_one: str | None = None
@@ -77,7 +64,8 @@ def as_dataset(
     _refreshes(settings)
     platform, trouble = settings.source.platform, Trouble()
     data = gathered(tables.paths, Naming(platform, tables.reading), trouble, tables.watch)
-    tables.refuse(trouble)
+    if not tables.skip_bad:
+        trouble.refuse()
     with _resting(connection, settings, now) as number:
 
         def site(who: Who) -> str:
@@ -102,7 +90,8 @@ def as_liveness(tables: Tables, connection: Opened, settings: Settings, now: flo
     _refreshes(settings)
     rule, trouble = settings.refresh.activity(settings.source.platform), Trouble()
     found, waiting = results(tables.paths, Naming(settings.source.platform, tables.reading), rule, now, trouble)
-    tables.refuse(trouble)
+    if not tables.skip_bad:
+        trouble.refuse()
     with _resting(connection, settings, now) as number:
         learned = learn(connection, number, found, linked=settings.refresh.linked)
         return replace(learned, waiting=waiting), trouble

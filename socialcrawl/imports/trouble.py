@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from socialcrawl.errors import PostsFileError
+from socialcrawl.words import pluralize
+
 SHOWN = 5  # bad lines that a message names
 LONGEST = 300  # characters of a reason: it may quote what stands in a file
 
@@ -19,6 +22,11 @@ class Trouble:
         self.count += 1
         if len(self.first) < SHOWN:
             self.first.append(f"{place}: {why[:LONGEST]}")
+
+    def refuse(self, remedy: str = "Fix the file, or skip such lines with --skip-bad.") -> None:
+        """Raise PostsFileError if there are bad lines; `remedy` says what to do."""
+        if self.count:
+            raise PostsFileError(f"{pluralize(self.count, 'bad line')}, nothing was stored:\n{self}\n{remedy}")
 
     def __str__(self) -> str:
         more = self.count - len(self.first)

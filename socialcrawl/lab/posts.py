@@ -110,7 +110,8 @@ def _table(path: Path) -> Any:
     import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of files pay it
 
     if not path.is_file():
-        raise PostsFileError(f"There is no file {path}. Give the path of a Parquet, CSV or JSON lines file.")
+        what = f"{path} is a folder" if path.is_dir() else f"There is no file {path}"
+        raise PostsFileError(f"{what}. Give the path of a Parquet, CSV or JSON lines file.")
     try:
         with path.open("rb") as raw:
             begin = raw.read(len(PARQUET))

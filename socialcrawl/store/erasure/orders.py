@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.documents import read_lines
+from socialcrawl.documents import read_lines, why_unreadable
 from socialcrawl.errors import SettingsError
 
 WHY = "forget"
@@ -86,8 +86,7 @@ def _file(order: Order, file: Path, compliance: str | None) -> None:
     try:
         _orders(order, file, compliance)
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise SettingsError(f"{file} cannot be read ({reason}).") from error
+        raise SettingsError(f"{why_unreadable(file, error)}: name a text with one user or post a line.") from error
 
 
 def _orders(order: Order, file: Path, compliance: str | None) -> None:
