@@ -1,15 +1,14 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from socialcrawl.documents import read_text, why_unreadable
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.keywords import questionable
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.quote import at_most, total
@@ -27,7 +26,6 @@ from socialcrawl.sources.excluding import Accounts
 from socialcrawl.words import seconds
 
 KINDS = ("app", "user", "public")  # of tokens
-PLACEHOLDERS = {"a word", "a phrase", "prefix*"}  # keywords of the templates
 THREADS = TOGETHER  # requests in flight at most
 
 
@@ -46,6 +44,7 @@ class Plan:
         caps: the budget, but for the number of nodes, which the crawl keeps.
         accounts: who is never asked.
         schedule: when a daemon works on it.
+        doubts: what is to be said of keywords that are refused in new campaigns; this one has begun with them.
     """
 
     settings: Settings
@@ -60,6 +59,7 @@ class Plan:
     caps: Caps
     accounts: Accounts = field(default_factory=Accounts)
     schedule: Schedule = field(default_factory=Schedule)
+    doubts: list[str] = field(default_factory=list)
 
     @property
     def shape(self) -> Shape:
@@ -124,6 +124,28 @@ class Plan:
         return _exposes(self.settings, self.platform, self.base)
 
     @property
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """What a person should know before it runs: what it is about (keywords | tokens), and a sentence."""
+        yield from (("keywords", text) for text in (*self.doubts, *self._prefixes()))
+        if self.exposed:
+            sent = f"[source] insecure = true: the token is sent unencrypted to {self.base}"
+            yield (
+                "tokens",
+                f"{sent}, where anyone on the way can read it. Use an https:// address if the server has one",
+            )
+
+    def _prefixes(self) -> Iterator[str]:
+        """Iterate over the prefixes among the keywords, which searches do not know."""
+        platform = self.platform
+        for keyword in dict.fromkeys(self.topic.keywords) if self.queries else ():
+            alone = replace(self.topic, keywords=[keyword], patterns=[], languages=[])
+            if keyword.endswith("*") and (searched := platform.queries(self.settings, alone)):
+                yield (
+                    f"[topic] keywords: {keyword!r} counts whatever begins so, but {platform.title} cannot search "
+                    f"prefixes: it is asked for {searched[0]} alone. To search more, list the words in full too."
+                )
+
+    @property
     def most(self) -> int | None:
         """The most that the whole campaign can cost, in mills of a cent; None where nothing bounds it.
 
@@ -169,7 +191,7 @@ def plan(settings: Settings) -> Plan:
             token would travel unencrypted.
     """
     topic = about(settings)
-    check_keywords(settings.topic.keywords)
+    doubts = _doubts(settings)
     own = settings.source.policy
     table = policy(settings.source.platform) if own is None else policy_in(own)
     platform = known.of(settings)
@@ -201,6 +223,7 @@ def plan(settings: Settings) -> Plan:
         _caps(settings),
         accounts,
         settings.schedule.meant,
+        doubts,
     )
 
 
@@ -223,32 +246,27 @@ def about(settings: Settings) -> Topic:
     return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree), entities)
 
 
-def check_keywords(keywords: Sequence[str]) -> None:
-    """Raise SettingsError for keywords that cannot be meant: those of the template, and queries of a search engine."""
-    if PLACEHOLDERS & set(keywords):
-        raise SettingsError(
-            "[topic] keywords still has the examples of the template: replace them by your own, as "
-            'keywords = ["word", "a phrase"].'
-        )
-    for keyword in keywords:
-        parts = [part.strip(" ()\"'") for part in re.split(r"\s+(?:OR|AND|NOT)\s+", keyword)]
-        if len(parts) > 1 and re.search(r"[():]|(^|\s)-\w", keyword.strip("()")):
-            raise SettingsError(
-                f"[topic] keywords: {keyword!r} is a query, and would be searched as one phrase. Write words and "
-                'phrases alone, as keywords = ["climate", "a phrase"]: any of them counts. Languages go into '
-                "languages under [topic], regular expressions into patterns."
-            )
-        if len(parts) > 1:
-            listed = json.dumps([part for part in parts if part], ensure_ascii=False)
-            written = f"list them: keywords = {listed}; any of them counts"
-            if not re.search(r"\s(AND|NOT)\s", keyword):
-                raise SettingsError(
-                    f"[topic] keywords: {keyword!r} would be searched as one phrase. To write OR, {written}."
-                )
-            raise SettingsError(
-                f"[topic] keywords: {keyword!r} would be searched as one phrase, and keywords know no AND or NOT. "
-                "Write a regular expression as patterns under [topic], or " + written + "."
-            )
+def _doubts(settings: Settings) -> list[str]:
+    """Return what is to be said of keywords that cannot be meant, but that the campaign has in its database already.
+
+    Raises:
+        SettingsError: there are others.
+    """
+    found = questionable(settings.topic.keywords)
+    kept = _begun_with(settings) if found else ()
+    if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
+        raise SettingsError("\n".join(new))
+    return [f"{why} The campaign has it from before, and goes on with it." for why in dict.fromkeys(found.values())]
+
+
+def _begun_with(settings: Settings) -> Collection[str] | None:
+    """Return the keywords that the database has of a campaign; None where it cannot be asked, which a run says."""
+    from socialcrawl.store.campaigns import keywords_of  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+    try:
+        return keywords_of(settings.database, settings.name)
+    except StoreError:
+        return None
 
 
 def _check_encryption(settings: Settings, platform: Platform, base: str) -> None:

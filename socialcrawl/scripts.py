@@ -20,6 +20,8 @@ LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--{UNSPACED}--\p{{Variation_Selector}}]"
 """What may not stand beside a whole word: letters with their marks, and digits, of scripts with spaces."""
 # Both are sets as version 1 of regex writes them. `re` matches a short list of ranges several times faster.
 
+_SEARCHABLE = rf"[\p{{L}}\p{{N}}{_PICTURES}]"
+
 _ENDS = 0x20000  # what comes later is Chinese, unassigned, or a variation selector
 
 
@@ -27,6 +29,11 @@ _ENDS = 0x20000  # what comes later is Chinese, unassigned, or a variation selec
 def is_unspaced(letter: str) -> bool:
     """Return whether both sides of a character are edges of words: it is a picture, or of a script without spaces."""
     return regex.fullmatch(UNSPACED, letter, regex.V1) is not None
+
+
+def is_searchable(text: str) -> bool:
+    """Return whether a text has anything that searches find: a letter, a digit or a picture."""
+    return regex.search(_SEARCHABLE, text, regex.V1) is not None
 
 
 @cache

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.plan import check_keywords
+from socialcrawl.keywords import AS_OPTIONS, check_keywords
 from socialcrawl.resources import folder
 
 TEMPLATES = {
@@ -42,7 +42,7 @@ def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "col
 
     Raises:
         SettingsError: the file exists already, or its folder does not, or there is no such platform or kind, or none
-            that has keywords; or a keyword is a query.
+            that has keywords; or a keyword cannot be meant.
     """
     if platform not in TEMPLATES:
         raise SettingsError(f"There is no platform {platform!r}: give one of {', '.join(TEMPLATES)}.")
@@ -51,7 +51,7 @@ def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "col
     text = (folder("config") / TEMPLATES[platform]).read_text("utf-8")
     if kind == REFRESH and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: leave the keywords out.")
-    check_keywords(keywords)
+    check_keywords(keywords, AS_OPTIONS)
     if KINDS[kind]:
         text = _of_kind(text, kind)
     if kind == REFRESH:

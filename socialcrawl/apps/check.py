@@ -39,21 +39,13 @@ def check(given: Sequence[Path], console: Console) -> int:
             meant = _meant(file)
             _alone(names, file, meant.settings)
             console.print(Text(f"ok     {file}: {_told(meant)}"), soft_wrap=True)
-            if meant.exposed:
-                console.print(Text(f"WARN   {file}: {unencrypted(meant)}"), soft_wrap=True)
+            for _, warning in meant.warnings:
+                console.print(Text(f"WARN   {file}: {warning}"), soft_wrap=True)
         except SettingsError as error:
             lines = [line.removeprefix(f"{file}: ") for line in str(error).splitlines()]
             console.print(Text("\n".join(f"WRONG  {file}: {line}" for line in lines)), soft_wrap=True)
             code = WRONG
     return code
-
-
-def unencrypted(meant: Plan) -> str:
-    """Return the warning about a campaign whose token travels unencrypted."""
-    return (
-        f"[source] insecure = true: the token is sent unencrypted to {meant.base}, where anyone on the way can read "
-        "it. Use an https:// address if the server has one"
-    )
 
 
 def schema() -> dict[str, Any]:

@@ -152,6 +152,8 @@ def run(
 
     settings = _with_steps(read(campaign), steps)
     console, meant = plain(), plan(settings)
+    for doubt in meant.doubts:
+        write_error(f"warning: {doubt}")
     if meant.billed:
         meant.guard()
         access(settings, meant.base, lease=False)  # a token first: without it nothing can cost anything

@@ -15,6 +15,7 @@ from rich.console import Console
 from socialcrawl.apps.campaign import FAILED, Ending, as_object, told, work
 from socialcrawl.draws import generator
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.keywords import AS_OPTION, check_keywords
 from socialcrawl.limits.budget import dollars
 from socialcrawl.plan import usernames_in
 from socialcrawl.relevance import Topic
@@ -61,6 +62,7 @@ def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
             posts, keyword = _generated(Path(scratch), wanted, console, quiet=as_json)
         elif keyword is None:
             raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
+        check_keywords([keyword], AS_OPTION)
         settings = _settings(wanted, posts, keyword)
         count = Path(scratch) / "count.json"
         with spawn(posts, *_options(wanted, count)) as mock:

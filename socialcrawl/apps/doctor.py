@@ -18,7 +18,6 @@ from rich.table import Table
 from socialcrawl import __version__
 from socialcrawl.access import access
 from socialcrawl.apps.asking import admitted, door
-from socialcrawl.apps.check import unencrypted
 from socialcrawl.apps.console import Text
 from socialcrawl.build import reserve
 from socialcrawl.clock import SystemClock
@@ -97,6 +96,7 @@ def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
         yield Check(FAIL, "settings", str(error))
         return
     yield Check(OK, "settings", f"{file}: campaign {settings.name!r}")
+    yield from (Check(WARN, about, warning) for about, warning in meant.warnings)
     yield from _budget(meant)
     yield _prices(meant.table, clock.now())
     if meant.policy.billed:
@@ -185,8 +185,6 @@ def _tokens(meant: Plan, clock: SystemClock, *, offline: bool) -> Iterator[Check
         yield Check(FAIL, "tokens", str(error))
         return
     yield Check(OK, "tokens", f"set: {', '.join(_variables(meant.settings))}")
-    if meant.exposed:
-        yield Check(WARN, "tokens", unencrypted(meant))
     if offline:
         yield Check(NOTE, "request", "left out: whether the token works was not tried")
         return

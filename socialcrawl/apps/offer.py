@@ -63,6 +63,8 @@ def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) ->
         where = "in the ledger of the campaign" if begun(meant) else "outside of any ledger: the campaign has not begun"
         console.print(Text(f"asking how many posts the searches find, {_fee(meant)} each, {where}"))
     found = quoted(meant, counts(meant) if count else None)
+    for _, warning in meant.warnings:
+        write_error(f"warning: {warning}")
     if as_json:
         write_json(json.dumps(as_object(meant, found)))
     else:

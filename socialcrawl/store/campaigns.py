@@ -11,10 +11,11 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.model import Node, iso
 from socialcrawl.relevance import Hits
 from socialcrawl.store import epochs, versions
-from socialcrawl.store.address import of
+from socialcrawl.store.address import Where, of
 from socialcrawl.store.counting import COUNTING, RULE, Counting
 from socialcrawl.store.erasure.seats import Seat, reseated, spoken_of, unnamed
 from socialcrawl.store.erasure.tombstones import barred
+from socialcrawl.store.health import looked_at, missing, usable
 from socialcrawl.store.identity import (
     COLLECT,
     QUERIES,
@@ -108,6 +109,26 @@ def campaign(
             return moved.campaign
     except DBAPIError as error:
         raise told(error, of(connection)) from error
+
+
+def keywords_of(where: Where, name: str) -> set[str]:
+    """Return the keywords that a database has of a campaign; nothing is made or changed.
+
+    Args:
+        where: the database.
+        name: the campaign; one that has not begun has none.
+
+    Raises:
+        StoreError: the database cannot be read, is another program's, or a newer socialcrawl's.
+    """
+    if missing(where):
+        return set()
+    with looked_at(where) as connection:
+        if not usable(connection, where):
+            return set()
+        held = connection.execute(select(table.c.identity).where(table.c.name == name)).scalar()
+    topic = orjson.loads(held or "{}").get(epochs.TOPIC) or {}
+    return set(topic.get("keywords") or ())
 
 
 def line(connection: Connection, campaign: int, current: Sequence[str]) -> Line:
