@@ -210,9 +210,7 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
     if found := dict(pasted.pasted(given)):
         source = given.get("source")
         platform = source.get("platform", "x") if isinstance(source, dict) else "x"
-        raise SettingsError(
-            "\n".join(f"{origin}: {pasted.told(place, whose, str(platform))}." for place, whose in found.items())
-        )
+        raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted.advise(found, str(platform))))
     return _validated(given, origin)
 
 

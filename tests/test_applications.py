@@ -72,6 +72,24 @@ def test_several_applications_are_refused_whatever_the_file_says_of_one(envs, sa
     assert not [value for value in TOKENS.values() if value in told]
 
 
+@pytest.mark.parametrize(
+    ("envs", "named"),
+    [
+        (DIFFERENT["two API keys"], "The API keys in K and K2 belong"),
+        (DIFFERENT["two bearer tokens"], "The bearer tokens in APP and OTHER_APP belong"),
+    ],
+)
+def test_what_belongs_to_different_applications_is_named_by_the_variable_that_says_so(envs, named):
+    with pytest.raises(SettingsError) as refused:
+        opened(X, *envs)
+    assert str(refused.value) == (
+        f"{named} to different applications of X, and X's Developer Policy allows one application for one use case "
+        "(https://docs.x.com/developer-terms/policy). Under [source] tokens, keep the bearer token of one application "
+        "and tokens of users who authorised it; or, if X agreed in writing to several applications, set "
+        'applications = "approved" under [source].'
+    )
+
+
 UNTOLD = {
     "a user's bearer token": ("APP", "USER"),
     "two users": ("USER", "OTHER_USER"),
@@ -86,6 +104,25 @@ def test_where_tokens_do_not_say_whose_they_are_the_file_has_to(envs):
     assert 'set applications = "one" under [source]' in str(refused.value)
     assert not [value for value in TOKENS.values() if value in str(refused.value)]
     assert len(opened(X, *envs, applications="one").credentials) == len(envs)
+
+
+@pytest.mark.parametrize(
+    ("envs", "why"),
+    [
+        (("APP", "USER"), "the bearer token in USER does not say"),
+        (("APP", OAUTH), "the bearer token in APP and the API key in K cannot be compared"),
+    ],
+)
+def test_the_question_is_answered_before_the_exception_is_named(envs, why):
+    with pytest.raises(SettingsError) as refused:
+        opened(X, *envs)
+    assert str(refused.value) == (
+        f"Nobody can tell whether the tokens of this campaign belong to one application of X: {why}. X's Developer "
+        "Policy allows one application for one use case (https://docs.x.com/developer-terms/policy). If they all "
+        'belong to one, set applications = "one" under [source]. Otherwise keep the bearer token of one application '
+        "and tokens of users who authorised it under [source] tokens; or, if X agreed in writing to several "
+        'applications, set applications = "approved" under [source].'
+    )
 
 
 def test_two_bearer_tokens_of_one_application_share_its_limits():

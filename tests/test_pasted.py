@@ -1,6 +1,7 @@
 """A secret that was pasted into a campaign file gets one answer, what to put where; nothing of it is shown anywhere."""
 
 import base64
+import json
 import logging
 import traceback
 
@@ -84,6 +85,91 @@ def test_the_answer_names_the_place_and_what_the_platform_wants():
             checked({**LEAST, "source": source}, "mine.toml")
         assert str(refused.value).startswith("mine.toml: [source] token holds")
         assert wanted in str(refused.value)
+
+
+ADDRESSES = {
+    "a webhook": lambda: {"notify": {"webhook_env": "https://hooks.example/services/T0AB/B0CD/hunter2"}},
+    "a webhook without a scheme": lambda: {"notify": {"webhook_env": "hooks.example/services/T0AB/hunter2"}},
+    "an address of apprise": lambda: {"notify": {"apprise_env": "mailto://me:hunter2@mail.example"}},
+    "base_url with a password": lambda: {"source": {"base_url": "https://user:hunter2@host.example"}},
+    "base_url with a token": lambda: {"source": {"base_url": "https://host.example/?access_token=hunter2"}},
+    "contact with a password": lambda: {"source": {"contact": "https://user:hunter2@host.example/"}},
+    "a keyword with a password": lambda: {"topic": {"keywords": ["https://user:hunter2@host.example/a"]}},
+}
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_an_address_that_is_a_secret_gets_the_one_answer(name):
+    with pytest.raises(SettingsError, match="holds what looks like a token or a password") as refused:
+        checked({**LEAST, **ADDRESSES[name]()}, "mine.toml")
+    assert SHORT not in shown(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+    wanted = "webhook_env =" if "[notify]" in str(refused.value) else "token_env ="
+    assert "put it into an environment variable, and only that one's name here: export " in str(refused.value)
+    assert wanted in str(refused.value)
+
+
+def test_an_address_without_a_password_is_no_secret():
+    keywords = ["https://me@example.org/a", "https://example.org:8080/a?page=2", "http://[::1]:80/x", "a:b@c", "9:30"]
+    seeds = ["at://did:plc:ewvi7nxzyoun6zhxrhs64oiz/app.bsky.graph.list/3k2222222222a", "https://example.org/@ann:x"]
+    given = {
+        "topic": {"keywords": keywords},
+        "seeds": {"usernames": seeds},
+        "source": {"base_url": "http://[::1]:8000"},
+    }
+    assert not list(pasted(given | {"database": "postgresql://me:hunter2@db.example/crawl"}))
+    with pytest.raises(SettingsError, match="put it into PGPASSWORD"):
+        checked({**LEAST, "database": "postgresql://me:hunter2@db.example/crawl"}, "mine.toml")
+
+
+FOUR = ["API key", "API key secret", "access token", "access token secret"]
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        (dict(zip(["key", "key_secret", "access", "access_secret"], map(SECRETS.get, FOUR), strict=True)),
+         "[source] key, key_secret, access and access_secret hold"),
+        ({"tokens": [{"env": [*map(SECRETS.get, FOUR)]}]},
+         "[source] tokens.0.env.0, tokens.0.env.1, tokens.0.env.2 and tokens.0.env.3 hold"),
+    ],
+)  # fmt: skip
+def test_the_four_secrets_of_oauth_get_one_answer_that_names_their_keys(source, named):
+    with pytest.raises(SettingsError) as refused:
+        checked({**LEAST, "source": source}, "mine.toml")
+    (line,) = str(refused.value).splitlines()
+    assert line.startswith(f"mine.toml: {named} what looks like tokens or passwords.")
+    assert "put each into an environment variable of its own, and only the names of these here: " in line
+    assert '"X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"' in line
+
+
+def test_secrets_that_belong_to_different_places_get_an_answer_each():
+    given = {"source": {"token": SECRETS["API key"], "contact": SECRETS["session of Bluesky"]}}
+    with pytest.raises(SettingsError) as refused:
+        checked({**LEAST, **given, "notify": {"webhook_env": "https://hooks.example/x"}}, "mine.toml")
+    lines = str(refused.value).splitlines()
+    assert [line.split(" holds")[0] for line in lines] == [
+        "mine.toml: [source] token", "mine.toml: [source] contact", "mine.toml: [notify] webhook_env",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"name": "S"}, "name holds"),
+        ({"S": {}}, "a key holds"),
+        ({"source": {"S": "x"}}, "a key under [source] holds"),
+        ({"notes": ["x", "S"]}, "notes.1 holds"),
+        ({"source": {"hosts": ["S"]}}, "[source] hosts.0 holds"),
+        ({"name": "S", "source": {"contact": "S"}}, "name and [source] contact hold"),
+    ],
+)
+def test_a_key_is_called_a_key_and_a_section_a_section(given, named):
+    secret = SECRETS["API key"]
+    text = json.dumps({**LEAST, **given}).replace('"S"', json.dumps(secret))
+    with pytest.raises(SettingsError) as refused:
+        checked(json.loads(text), "mine.toml")
+    assert str(refused.value).startswith(f"mine.toml: {named} ")
 
 
 @pytest.mark.parametrize("key", ["token", "password", "bearer_token", "api_key", "client_secret"])

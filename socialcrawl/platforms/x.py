@@ -89,7 +89,10 @@ class X:
     def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
         """See `Platform.admits`: those of one application; on this machine, where a mock answers, all."""
         if not is_loopback(base):
-            check_applications(secrets, settings.source.applications)
+            named = {
+                one.name: env if isinstance(env, str) else env[0] for one, env in self.credentials(settings) if env
+            }
+            check_applications(secrets, settings.source.applications, named)
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""

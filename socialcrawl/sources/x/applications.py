@@ -17,6 +17,9 @@ from socialcrawl.errors import SettingsError
 
 POLICY = "https://docs.x.com/developer-terms/policy"
 ONE, APPROVED = "one", "approved"
+POLICY_SAYS = f"X's Developer Policy allows one application for one use case ({POLICY})"
+KEEP = "keep the bearer token of one application and tokens of users who authorised it"
+AGREED = f'if X agreed in writing to several applications, set applications = "{APPROVED}" under [source].'
 HEAD = 32  # characters of a bearer token that hold the zeros and the number
 ZEROS = bytes(16)
 
@@ -32,12 +35,16 @@ def number_of(token: str) -> int | None:
     return int.from_bytes(head[16:], "little") or None
 
 
-def check_applications(tokens: Mapping[str, str | tuple[str, ...]], said: str | None) -> None:
+def check_applications(
+    tokens: Mapping[str, str | tuple[str, ...]], said: str | None, variables: Mapping[str, str]
+) -> None:
     """Check that the tokens of a campaign belong to one application, or that X agreed to several.
 
     Args:
         tokens: by the name of their credential.
         said: what the campaign file says, ONE | APPROVED; None: nothing.
+        variables: the environment variables of what tells the application, by the name of the credential: of the bearer
+            token, or of the API key.
 
     Raises:
         SettingsError: they belong to several, or nobody can tell; no token is shown.
@@ -49,30 +56,27 @@ def check_applications(tokens: Mapping[str, str | tuple[str, ...]], said: str | 
     unknown = []
     for name, token in tokens.items():
         if isinstance(token, tuple):
-            keys.setdefault(token[0], []).append(name)
+            keys.setdefault(token[0], []).append(variables[name])
         elif (number := number_of(token)) is not None:
-            numbers.setdefault(number, []).append(name)
+            numbers.setdefault(number, []).append(variables[name])
         else:
-            unknown.append(name)
-    if several := next((list(found.values()) for found in (numbers, keys) if len(found) > 1), None):
-        raise SettingsError(_refusal(f"{several[0][0]} and {several[1][0]} belong to different applications of X."))
+            unknown.append(variables[name])
+    for what, found in (("bearer tokens", [*numbers.values()]), ("API keys", [*keys.values()])):
+        if len(found) > 1:
+            raise SettingsError(
+                f"The {what} in {found[0][0]} and {found[1][0]} belong to different applications of X, and "
+                f"{POLICY_SAYS}. Under [source] tokens, {KEEP}; or, {AGREED}"
+            )
     if twice := next((names for names in numbers.values() if len(names) > 1), None):
         raise SettingsError(
             f"{twice[0]} and {twice[1]} under [source] tokens are bearer tokens of the same application of X, whose "
             "rate limits they share: keep one of them."
         )
     if said != ONE and (unknown or (numbers and keys)):
-        names = unknown or [*(names[0] for names in (*numbers.values(), *keys.values()))]
-        what = f"the token of {names[0]} does not say" if unknown else f"{' and '.join(names)} do not say"
+        bearer, key = (next(iter(found.values()))[0] if found else "" for found in (numbers, keys))
+        why = f"in {unknown[0]} does not say" if unknown else f"in {bearer} and the API key in {key} cannot be compared"
         raise SettingsError(
-            _refusal(f"Nobody can tell whether the tokens of this campaign belong to one: {what}.")
-            + f' If they all do, set applications = "{ONE}" under [source].'
+            "Nobody can tell whether the tokens of this campaign belong to one application of X: the bearer token "
+            f'{why}. {POLICY_SAYS}. If they all belong to one, set applications = "{ONE}" under [source]. Otherwise '
+            f"{KEEP} under [source] tokens; or, {AGREED}"
         )
-
-
-def _refusal(found: str) -> str:
-    return (
-        f"X's Developer Policy allows one application for one use case ({POLICY}). {found} Under [source] tokens, keep "
-        "the bearer token of one application and tokens of users who authorised it. If X agreed in writing to "
-        f'several, set applications = "{APPROVED}" under [source].'
-    )
