@@ -46,6 +46,40 @@ def test_a_database_without_campaigns_says_so(tmp_path):
     assert "There is no campaign in this database yet" in child.stderr
 
 
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """A folder with a database in which three campaigns have read the same post by import, the oldest first."""
+    folder = tmp_path_factory.mktemp("several")
+    (folder / "a.csv").write_text("author,created_at,text\nann,1700000000,a telescope for @bob\n", "utf-8")
+    for name in ("first", "second", "third"):
+        text = f'name = "{name}"\ndatabase = "all.db"\n[topic]\nkeywords = ["telescope"]\n'
+        (folder / f"{name}.toml").write_text(text, "utf-8")
+        child = socialcrawl("import", "a.csv", "--as", "history", "--campaign", f"{name}.toml", folder=folder)
+        assert child.returncode == 0, child.stderr
+    return folder
+
+
+READING = {
+    "report": ["report", "--db", "all.db"],
+    "explain": ["explain", "ann", "--db", "all.db", "--json"],
+    "export": ["export", "out", "--force", "--db", "all.db"],
+    "train": ["train", "tree.json", "--db", "all.db"],
+}
+
+
+@pytest.mark.parametrize("command", READING)
+def test_what_reads_one_of_several_campaigns_says_which_and_how_to_choose(command, several):
+    words = READING[command]
+    said = "reading campaign third, the newest in this database (choose with --campaign: second, first)"
+    assert said in socialcrawl(*words, folder=several).stderr.splitlines()
+    assert "choose with" not in socialcrawl(*words, "--campaign", "first", folder=several).stderr
+
+
+def test_an_export_of_all_campaigns_chooses_none(several):
+    child = socialcrawl("export", "everything", "--all", "--db", "all.db", folder=several)
+    assert (child.returncode, "choose with" in child.stderr) == (0, False), child.stderr
+
+
 def test_an_error_of_toml_shows_the_line(tmp_path):
     assert "line 3, column 12): keywords = nothing quoted" in refused(tmp_path, "keywords = nothing quoted")
 

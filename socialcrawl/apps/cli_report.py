@@ -48,6 +48,7 @@ def report(
 
 def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
     from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.apps.query import choose_campaign  # noqa: PLC0415
     from socialcrawl.apps.report import known, show  # noqa: PLC0415
     from socialcrawl.clock import SystemClock  # noqa: PLC0415
     from socialcrawl.explain import unread  # noqa: PLC0415
@@ -60,6 +61,7 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
     from socialcrawl.store.traces import Traces  # noqa: PLC0415
 
     with readable(place) as connection:
+        name = choose_campaign(connection, name)
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
         traces, now = Traces(connection), SystemClock().now()

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from socialcrawl.apps import meeting
 from socialcrawl.apps.console import Text
+from socialcrawl.apps.query import choose_campaign
 from socialcrawl.apps.tracking import visits
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
@@ -74,7 +75,7 @@ def _asked(where: Where, user: str, campaign: str | None) -> Explanation | Visit
     from socialcrawl.store.health import readable  # noqa: PLC0415
 
     with readable(where) as connection:
-        traces = Traces(connection)
+        traces, campaign = Traces(connection), choose_campaign(connection, campaign)
         return met(traces, user, campaign) or visited(traces, user, campaign) or explain(traces, user, campaign)
 
 

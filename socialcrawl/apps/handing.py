@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import orjson
 
 from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.progress import show_progress
-from socialcrawl.apps.query import database
+from socialcrawl.apps.query import choose_campaign, database
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.known import platform
 from socialcrawl.secret import conceal
@@ -51,7 +52,9 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
 
     def write() -> dict[str, Any]:
         with opened(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
-            return export(connection, folder, wanted, time.time(), lambda what, rows: watch(f"writing {what}", rows))
+            name = None if wanted.whole else choose_campaign(connection, wanted.campaign)
+            chosen = replace(wanted, campaign=name)
+            return export(connection, folder, chosen, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 
     sheet = give_way(where, None, write, pause=pause)
     if as_json:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from socialcrawl.apps.answer_table import CELL, ROWS, SIZE, hold, show
 from socialcrawl.errors import SettingsError
@@ -18,6 +18,10 @@ from socialcrawl.store.address import Where, where
 from socialcrawl.store.exports.csv_rows import CsvRows
 from socialcrawl.terminal import data_stream, write_error, write_json
 
+if TYPE_CHECKING:
+    from socialcrawl.store.database import Opened
+
+SHOWN = 10  # campaigns that a message names
 STYLES = ("table", "csv", "json")
 
 
@@ -109,6 +113,18 @@ def database(given: Path | str | None, *, changed: bool = False) -> Where:
     if len(here) > 1:
         write_error(f"reading {here[-1]}, the newest database here (choose with --db)")
     return here[-1]
+
+
+def choose_campaign(connection: "Opened", name: str | None) -> str | None:
+    """Return the campaign to read: the one named, or the newest; where there are others, stderr says which that is."""
+    from socialcrawl.store.summary import campaigns  # noqa: PLC0415
+
+    *others, newest = [one for _, one in campaigns(connection)] or [None]
+    if name is not None or not others:
+        return name
+    listed = ", ".join(str(one) for one in others[: -SHOWN - 1 : -1]) + (" ..." if len(others) > SHOWN else "")
+    write_error(f"reading campaign {newest}, the newest in this database (choose with --campaign: {listed})")
+    return newest
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:

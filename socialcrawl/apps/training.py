@@ -97,13 +97,13 @@ def _given(wanted: Wanted) -> tuple[list[tuple[str, bool]], dict[str, str]]:
 
 
 def _of_campaign(wanted: Wanted) -> tuple[list[str], list[str], str]:
-    from socialcrawl.apps.query import database  # noqa: PLC0415
+    from socialcrawl.apps.query import choose_campaign, database  # noqa: PLC0415
     from socialcrawl.store.examples import found, quiet  # noqa: PLC0415
     from socialcrawl.store.health import readable  # noqa: PLC0415
     from socialcrawl.store.summary import chosen  # noqa: PLC0415
 
     with readable(database(wanted.database)) as connection:
-        number, name = chosen(connection, wanted.campaign)
+        number, name = chosen(connection, choose_campaign(connection, wanted.campaign))
         on = found(connection, number, wanted.most) if wanted.on is None else []
         off = quiet(connection, number, wanted.most) if wanted.off is None else []
     if wanted.on is None and not on:
