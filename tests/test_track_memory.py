@@ -14,9 +14,8 @@ from wild import many
 
 from socialcrawl.crawls import aim
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.adaptive import Adaptive
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.windows import Fixed, Interpolation
+from socialcrawl.importance.recent import Recent
 from socialcrawl.mock.server import running
 from socialcrawl.model import Node, Pick
 from socialcrawl.relevance import worth
@@ -39,8 +38,9 @@ class Books:
         self.target, self.small = target, target.small * 4.0**target.lean
         share = 1 / (len(seeds) + 1)
         self.c, self.virtual, self.g, self.h = dict.fromkeys(seeds, share), share, 0.0, dict.fromkeys(seeds, 0.0)
-        self.window = dict.fromkeys(seeds, (share, -1.0))  # X and G at the last crawl
-        self.late, self.links, self.read, self.gone = [], {}, set(), set()
+        self.paid = []  # who paid what, and G before that
+        self.last = dict.fromkeys(seeds, 0.0)  # G when each paid last, or joined
+        self.links, self.read, self.gone = {}, set(), set()
         if not target.lean:
             self.overflow()
 
@@ -57,23 +57,20 @@ class Books:
         self.pay(u, {v: n for v, n in own.items() if v not in self.gone and (n or not self.target.topical)})
 
     def join(self, nodes):
-        default = self.newcomer() if nodes and self.target.memory else 0.0
         for v in nodes:
-            self.c[v], self.h[v], self.window[v] = 0.0, self.h.get(v, 0.0), (default, self.g)
-        self.late += nodes
+            self.c[v], self.h[v], self.last[v] = 0.0, self.h.get(v, 0.0), self.g
 
     def lose(self, u):
         if u not in self.gone:
-            self.late = [v for v in self.late if v != u]
             self.gone.add(u)
             self.pay(u, {})
 
     def pay(self, u, own):
         amount, self.c[u] = self.c[u], 0.0
-        if self.target.memory:
-            self.window[u] = self.measured(u, amount), self.g + amount
+        self.paid.append((u, amount, self.g))
         self.h[u] += amount
         self.g += amount
+        self.last[u] = self.g
         weights = {v: worth(n) if self.target.topical else 1.0 for v, n in own.items()}
         part = amount * len(own) / (len(own) + self.small)
         got = {v: part * w / sum(weights.values()) for v, w in weights.items()}
@@ -103,18 +100,11 @@ class Books:
                 return
             self.g, self.virtual = self.g + self.virtual, 0.0
 
-    def measured(self, v, amount):
-        """X if v were crawled now: the rule of the paper for one measure."""
-        (x, last), time = self.window[v], self.target.memory
-        d = self.g - last
-        return (x * (time - d) + amount) / time if d < time else amount / d
-
-    def newcomer(self):
-        some = self.late[-100:] or [v for v in self.c if v not in self.gone]
-        return sum(self.measured(v, self.c[v]) for v in some) / len(some) if some else 0.0
-
     def importance(self, v):
-        return self.measured(v, self.c[v]) if self.target.memory else (self.h[v] + self.c[v]) / (self.g + 1)
+        time = min(self.target.memory or self.g, self.g)
+        gained = sum(amount for u, amount, g in self.paid if u == v and g >= self.g - time)
+        waited = self.g - self.last[v]
+        return (gained + self.c[v] * (time / waited if waited > time else 1.0)) / (time + 1)
 
 
 NODE = st.integers(0, 9)
@@ -151,6 +141,7 @@ def test_importance_and_cash_are_those_of_the_dictionaries_whatever_is_visited_a
     assert picture.cash.total() == pytest.approx(1.0, abs=1e-9)
     wanted = {v: books.importance(v) for v in books.c if v not in books.gone}
     assert dict(crawl.standing()) == pytest.approx(wanted, abs=1e-12)
+    assert crawl.importance(rows).sum() <= 1.0 + 1e-12
     told = {row.node: row for row in standings(crawl)}
     assert {v: row.importance for v, row in told.items()} == {
         v: crawl.importance(np.array([picture.row(v)]))[0] for v in told
@@ -285,9 +276,9 @@ def test_accounts_that_links_with_the_topic_go_to_count_more_with_an_extra():
 )
 def test_two_that_were_made_one_have_the_importance_that_both_would_have(before, after):
     """As long as neither is read again; the window reaches back to the beginning, and the virtual page never pays."""
-    one, two = (Adaptive(Cash(1.0, threshold=math.inf), Interpolation(30.0, fresh=True)) for _ in range(2))
+    one, two = (Recent(Cash(1.0, threshold=math.inf), 30.0) for _ in range(2))
     for books in (one, two):
-        books.start(np.arange(4))
+        books.cash.start(np.arange(4))
         books.join(np.array([4, 5]))
         for row, targets in before:
             books.pay(row, np.array(targets, np.int64))
@@ -317,25 +308,22 @@ def test_the_renamed_keep_importance_and_cash_of_both_names_in_a_crawl():
     assert crawl.picture.cash.total() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_name_without_any_history_is_merged_too_and_newcomers_do_not_look_at_it():
-    books = Adaptive(Cash(1.0), Interpolation(2.0, fresh=True), recent=2)
-    books.join(np.array([0, 1, 2]))
-    books.merge(2, 1)
-    assert books.importance(np.array([1, 2])).tolist() == [0.0, 0.0]
-    rich = Adaptive(Cash(1.0, threshold=math.inf), Interpolation(2.0, fresh=True), recent=2)
-    rich.start(np.array([0]))
-    rich.join(np.array([1, 2]))
-    rich.merge(2, 1)
-    both = rich.importance(np.array([1]))[0]
-    rich.join(np.array([3]))  # of the last two newcomers one is left, who has what both had
-    assert rich.importance(np.array([3]))[0] == pytest.approx(both)
-
-
-def test_windows_of_several_measures_cannot_be_made_one():
-    books = Adaptive(Cash(1.0), Fixed(2.0))
-    books.start(np.array([0, 1]))
-    with pytest.raises(TypeError, match="in a window of Fixed: take Interpolation"):
-        books.merge(0, 1)
+@pytest.mark.parametrize("memory", [0.7, 4.0])
+@pytest.mark.parametrize("choice", [RICHEST, Choice("ai", "u", 0.3, 3)])
+def test_shares_sum_to_one_at_most_after_every_step_and_to_the_plain_ones_while_the_clock_is_young(memory, choice):
+    """Also where most of what is known was just discovered."""
+    crawl, plain = (track(0, 1, 2, choice=choice, target=Target("importance", memory=one)) for one in (memory, None))
+    world, young = Timed(2000, 40_000, 1.0, seed=2), 0
+    for picks in range(1, 150):
+        for one in (crawl, plain):
+            drive(one, world, picks)
+        everybody = np.arange(crawl.picture.size)
+        assert crawl.importance(everybody).sum() <= 1.0 + 1e-9
+        if crawl.picture.accounts.remembers_all:
+            young += 1
+            assert crawl.importance(everybody).tolist() == plain.importance(everybody).tolist()
+    assert crawl.picture.size > 500
+    assert young > 0
 
 
 # -- Losses

@@ -74,9 +74,9 @@ def test_the_visits_of_an_account_are_told_whole_at_any_width(width):
 
 
 def found(past):
-    places = [Place(name, 0.123, 12_340 + i, 5 + i, 1e9 - past, 7) for i, name in enumerate(NAMES)]
+    places = [Place(name, 0.123, 12_340 + i, 5 + i, 1e9 - past, 7, (3 + i, 7 + i)) for i, name in enumerate(NAMES)]
     yields = [Yield("expand", 12_345, 23_456, 345_678, 4_567_890), Yield("recrawl", 1, 0, 0, 0)]
-    return Tracked("importance", 1e9, 1e9, 1e9 - past, places, places[:1], [], yields, past, past)
+    return Tracked("importance", 1e9, 1e9, 1e9 - past, places, places[:1], [], yields, past, past, compared=40, moved=1)
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -85,10 +85,12 @@ def test_who_counts_is_told_whole_at_any_width_and_only_long_names_are_folded(wi
     lines = lines_of(width, show, found(past))
     assert "…" not in "\n".join(lines)
     heads = [line.split() for line in lines if line.lstrip().startswith("place")]
-    assert heads == [["place", "account", "importance", "before", "visits", "(ago)"]] * 2
+    assert heads == [["place", "account", "importance", "before", last, "(ago)"] for last in ("visits", "chance")]
     of = {name: [line for line in lines if name in line] for name in NAMES[2:]}
     assert of[DID][0].split() == ["12,342", DID, "12.30%", "7", "7", "47", "h", "59", "min"]
     assert len(of[ADDRESS]) == (width == 140)
+    (risen,) = [line.split() for line in lines if line.split()[1:3] == [NAMES[0], "12.30%"] and "3-7" in line]
+    assert risen[3:5] == ["5", "3-7"]
     if width == 80:  # it goes on below
         at = next(i for i, line in enumerate(lines) if line.split()[:1] == ["12,343"])
         assert lines[at].split()[1] + lines[at + 1].strip() == ADDRESS

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from socialcrawl.apps import figure
 from socialcrawl.apps.console import Text
+from socialcrawl.reports.moves import OUTSIDE
 from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited
 from socialcrawl.terminal import write_json
 from socialcrawl.words import span
@@ -31,10 +32,11 @@ def show(console: Console, found: Tracked) -> None:
     past = span(found.now - found.then).removesuffix(" 0 h")
     console.print()
     console.print(_places(TITLES[found.target], found.top, found, past))
-    for title, some in (("rose most", found.rose), ("fell most", found.fell)):
+    for title, some in (("rose", found.rose), ("fell", found.fell)):
         if some:
             console.print()
-            console.print(_places(f"{title} in {past}", some, found, past))
+            console.print(_places(f"{title} further than chance in {past}", some, found, past, moved=True))
+    console.print(Text("\n" + _compared(found)))
     console.print()
     console.print(_yields(found))
     console.print(Text("\n" + "\n".join(_totals(found))))
@@ -107,20 +109,35 @@ WHY: dict[str, Callable[[Visit], str]] = {
 """What is told of a visit, by the head of its column: what it brought; what won, and what was known before."""
 
 
-def _places(title: str, places: Sequence[Place], found: Tracked, past: str) -> Table:
+def _places(title: str, places: Sequence[Place], found: Tracked, past: str, *, moved: bool = False) -> Table:
+    """Return a table of accounts in their order; of those that `moved`, with what chance alone would give."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, collapse_padding=True)
     table.add_column("place", justify="right", no_wrap=True)
     table.add_column("account", overflow="fold")
-    for name in (found.target, _stacked(f"{past} before"), "visits", "last read\n(ago)"):
+    for name in (found.target, _stacked(f"{past} before"), "by\nchance" if moved else "visits", "last read\n(ago)"):
         table.add_column(name, justify="right", no_wrap=True)
     for place in places:
         weight = f"{place.weight:.2%}" if found.target == "importance" else f"{place.weight:,.6g}"
         before = "new" if place.before is None else f"{place.before:,}"
         read = "never" if place.visited_at is None else span(max(0.0, found.seen - place.visited_at))
-        table.add_row(f"{place.place:,}", Text(place.account), weight, before, f"{place.visits:,}", read)
+        low, high = place.chance or (0, 0)
+        cell = f"{low:,}-{high:,}" if moved else f"{place.visits:,}"
+        table.add_row(f"{place.place:,}", Text(place.account), weight, before, cell, read)
     if not places:
         table.add_row("", "none yet", "", "", "", "")
     return table
+
+
+def _compared(found: Tracked) -> str:
+    """Return what "by chance" says, and how many moves chance alone would show."""
+    expected = round(found.compared * OUTSIDE)
+    if not found.compared:
+        return "nobody was known before: places cannot be compared yet"
+    return (
+        "by chance: the places of 19 in 20 accounts whose rate of links has not changed\n"
+        f"{found.moved or 'none':{',' if found.moved else ''}} of {found.compared:,} compared accounts moved further; "
+        f"chance alone would show about {expected:,}"
+    )
 
 
 def _stacked(words: str) -> str:
@@ -142,6 +159,12 @@ def _yields(found: Tracked) -> Table:
 
 
 def _totals(found: Tracked) -> Iterator[str]:
+    if found.young is not None:
+        memory, clock = found.young
+        yield (
+            f"importance counts the whole history so far: memory = {memory:g} looks back further than OPIC's clock has "
+            f"run ({clock:.2f})"
+        )
     if found.plain_age is not None:
         own = f"{span(found.age)} weighted by importance, " if found.age is not None else ""
         yield f"what is held of an account is on average {own}{span(found.plain_age)} old"

@@ -11,8 +11,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.importance.opic import NOBODY, Cash
-from socialcrawl.importance.windows import Interpolation, Window
+from socialcrawl.importance.opic import Cash
+from socialcrawl.importance.windows import Window
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -63,33 +63,6 @@ class Adaptive:
         self.window.crawled(row, float(self.cash.cash[row]) + self.cash.offset, self.cash.paid)
         self.cash.pay(row, targets, shares)
 
-    def leave(self, row: int) -> None:
-        """Measure the cash of `row`, and let the virtual page have it; the row is known no more (`Cash.leave`)."""
-        if self.cash.knows(row, NOBODY):
-            self.window.crawled(row, float(self.cash.cash[row]) + self.cash.offset, self.cash.paid)
-            self._past(row)
-            self.cash.leave(row)
-
-    def merge(self, left: int, row: int) -> None:
-        """Let `row` have the cash and the importance of `left`, which is known no more: two names of one node.
-
-        Of each, as much of its history stays in the window at any later G as would have stayed of the two by
-        themselves: as cash that came evenly, H1 + H2 has its end at the mean of both ends, weighted by H.
-
-        Raises:
-            TypeError: the window keeps more of a node than one measure; it cannot be that of two.
-        """
-        window, paid = self.window, self.cash.paid
-        if not isinstance(window, Interpolation):
-            raise TypeError(f"two nodes cannot be made one in a window of {type(window).__name__}: take Interpolation")
-        both = np.array([left, row])
-        whole = float(window.stored(both, paid).sum())
-        kept = float(window.pending(both, np.zeros(2), paid).sum())  # without the cash of since: H (T-d)/T, over T
-        window.join(row, paid - window.time * (1.0 - (kept / whole if whole > 0.0 else 0.0)), whole)
-        window.join(left, paid, 0.0)
-        self._past(left)
-        self.cash.merge(left, row)
-
     def importance(self, rows: Rows) -> Floats:
         """The importance of `rows` by the window, float64."""
         return self.window.importance(rows, self.cash.of(rows), self.cash.paid)
@@ -101,8 +74,3 @@ class Adaptive:
         if not len(rows):
             return 0.0
         return float(self.window.pending(rows, self.cash.of(rows), self.cash.paid).mean())
-
-    def _past(self, row: int) -> None:
-        """Count a row among the newcomers no more."""
-        if row in self._recent:
-            self._recent.remove(row)

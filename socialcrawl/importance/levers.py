@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.importance.adaptive import Adaptive
 from socialcrawl.importance.opic import Cash
+from socialcrawl.importance.recent import Recent
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -80,7 +81,7 @@ class Topical:
 
     def pay(
         self,
-        accounts: Cash | Adaptive,
+        accounts: Cash | Adaptive | Recent,
         row: int,
         targets: Rows,
         matching: NDArray[np.bool_],
@@ -90,7 +91,7 @@ class Topical:
 
         The virtual page lends before it settles, what it was just paid included. How much it lent is returned.
         """
-        cash = accounts.cash if isinstance(accounts, Adaptive) else accounts
+        cash = accounts if isinstance(accounts, Cash) else accounts.cash
         brought = float(cash.of(np.array([row]))[0]) * _part(len(targets), cash.small) * _share(matching, shares)
         threshold, cash.threshold = cash.threshold, math.inf
         accounts.pay(row, targets, shares)

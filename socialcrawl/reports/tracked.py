@@ -5,8 +5,8 @@ All of it follows from the stored picks and outcomes, folded by the crawl that m
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import isnan, log2
+from dataclasses import dataclass, field, replace
+from math import isnan
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from socialcrawl.crawls import past, sampling, tracking
 from socialcrawl.model import Node, Outcome
 from socialcrawl.protocols import Batch
 from socialcrawl.reports.met import meant
+from socialcrawl.reports.moves import Order, compare, number_places
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings, stored
 from socialcrawl.standings import drawn, standings
@@ -25,8 +26,6 @@ from socialcrawl.track.picture import COLUMNS, CRAWLED
 
 DAY = 86_400.0
 WEEK = 7 * DAY  # what lies between then and now, where the campaign has no window
-AMONG = 100  # who rises and falls: of those who were among so many first, or are
-LAST = 2**62
 VISITS = ("seed", "expand", "recrawl")
 
 
@@ -39,6 +38,7 @@ class Place:
         weight: importance, in-degree or relevance.
         place: 1 for the most.
         before: its place then; None: it was not known.
+        chance: the range of places now that 95 % of moves by chance lead to; None: it was not compared.
         visited_at: when it was last read, Unix seconds; None: never.
         visits: how often it was read.
     """
@@ -49,6 +49,7 @@ class Place:
     before: int | None
     visited_at: float | None
     visits: int
+    chance: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,15 @@ class Tracked:
         seen: when somebody looked, Unix seconds; ages are as of then.
         now: when the latest visit was; then: what it is compared with.
         top: the accounts that count most.
-        rose, fell: of those that were among the first then or are now, whose place changed most.
+        rose, fell: of those that were among the first hundred then or are now, those that moved further than chance.
+        compared, moved: how many were compared, and how many of them moved so.
         yields: of first visits and returns.
         age: mean age in seconds of what is held of an account, weighted by importance; None: nobody was read.
         plain_age: the same, each account weighing the same.
         gone: how many accounts could not be read when last asked, by why.
         posts: that each visit brought, in order.
+        young: `[track] memory` and OPIC's clock, where the clock has not run so long; importance is then that of all
+            history.
     """
 
     target: str
@@ -99,6 +103,9 @@ class Tracked:
     plain_age: float | None
     gone: dict[str, int] = field(default_factory=dict)
     posts: Sequence[int] = ()
+    compared: int = 0
+    moved: int = 0
+    young: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +215,7 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: fl
     for batch, outcomes in traces.history(whole, COLUMNS):
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
-    return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top)
+    return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top, settings.seed)
 
 
 def renew(traces: Traces) -> None:
@@ -233,17 +240,17 @@ def renew(traces: Traces) -> None:
 
 
 class _Course:
-    """A campaign folded, visit by visit; `before` are the places of all accounts at the instant `then`."""
+    """A campaign folded, visit by visit; `before` is the order of all accounts at the instant `then`."""
 
     def __init__(self, crawl: Track, then: float) -> None:
         self.crawl, self.then = crawl, then
-        self.before: dict[Node, int] | None = None
+        self.before: Order | None = None
         self.visits: list[tuple[str, int, int]] = []  # act, posts, new links
 
     def go_on(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Fold a batch."""
         if self.before is None and outcomes[-1].at > self.then:
-            self.before = self._places()
+            self.before = self.order()
         linked = [self._links(pick.node) for pick in batch]
         self.crawl.absorb(batch, outcomes)
         for pick, outcome, links in zip(batch, outcomes, linked, strict=True):
@@ -251,12 +258,13 @@ class _Course:
                 new = self._links(pick.node) - links if outcome.missing is None else 0.0
                 self.visits.append((pick.act, outcome.posts, round(new)))
 
-    def then_places(self) -> dict[Node, int]:
-        """The places then; those of now, where nothing happened since."""
-        return self._places() if self.before is None else self.before
-
-    def _places(self) -> dict[Node, int]:
-        return {node: place for place, (node, _) in enumerate(self.crawl.standing(), 1)}
+    def order(self) -> Order:
+        """Return the accounts as they are now."""
+        picture = self.crawl.picture
+        rows, of_rows = self.crawl.weights()
+        weights, places = np.zeros(picture.size), np.zeros(picture.size, np.int64)
+        weights[rows], places[rows] = of_rows, number_places(of_rows)
+        return Order(picture.column("indegree"), weights, places)
 
     def _links(self, node: Node) -> float:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
@@ -276,20 +284,26 @@ def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
 
 
 def _told(
-    course: _Course, yields: Sequence[Yield], span: tuple[float, float, float], traces: Traces, top: int
+    course: _Course,
+    yields: Sequence[Yield],
+    span: tuple[float, float, float],
+    traces: Traces,
+    top: int,
+    seed: int,
 ) -> Tracked:
-    crawl, before = course.crawl, course.then_places()
-    now = crawl.standing()
-    places = {node: place for place, (node, _) in enumerate(now, 1)}
-    first = [node for node, _ in now[:top]]
-    among = [node for node in places if min(places[node], before.get(node, LAST)) <= AMONG and node in before]
-    moved = sorted(among, key=lambda node: (_steps(before[node], places[node]), places[node]))
-    rose = [node for node in moved if places[node] < before[node]][:top]
-    fell = [node for node in reversed(moved) if places[node] > before[node]][:top]
-    called, weights = traces.names([*first, *rose, *fell]), dict(now)
+    crawl, now = course.crawl, course.order()
+    before = course.before or now  # nothing happened since
+    moves = compare(before, now, seed)
+    ranges = dict(zip(moves.rows.tolist(), zip(moves.low.tolist(), moves.high.tolist(), strict=True), strict=True))
+    first = [crawl.picture.row(node) for node, _ in crawl.standing(top)]
+    rose, fell = (moves.rows[some][:top].tolist() for some in (moves.rose, moves.fell))
+    called = traces.names([crawl.picture.nodes[row] for row in (*first, *rose, *fell)])
 
-    def placed(node: Node) -> Place:
-        return _placed(crawl, node, called[node], (weights[node], places[node], before.get(node)))
+    def placed(row: int) -> Place:
+        node = crawl.picture.nodes[row]
+        was = int(before.places[row]) if row < len(before.places) else 0
+        stands = float(now.weights[row]), int(now.places[row]), was or None
+        return replace(_placed(crawl, node, called[node], stands), chance=ranges.get(row))
 
     best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
     weighted, plain = _ages(crawl, span[2])
@@ -306,12 +320,18 @@ def _told(
         plain_age=plain,
         gone=dict(Counter(crawl.gone.values())),
         posts=[posts for _, posts, _ in course.visits],
+        compared=len(moves.rows),
+        moved=len(moves.rose) + len(moves.fell),
+        young=_young(crawl),
     )
 
 
-def _steps(before: int, now: int) -> float:
-    """How far a place moved, in doublings: from 4 to 1 counts as from 400 to 100. Negative: up."""
-    return log2(now / before)
+def _young(crawl: Track) -> tuple[float, float] | None:
+    """Return the memory and the clock of a crawl whose clock has not run so long; None: it has, or remembers all."""
+    accounts, memory = crawl.picture.accounts, crawl.target.memory
+    if accounts is None or memory is None or not accounts.remembers_all:
+        return None
+    return memory, accounts.cash.paid
 
 
 def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.importance.adaptive import Adaptive
 from socialcrawl.importance.levers import Lean, Topical
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.windows import Interpolation
+from socialcrawl.importance.recent import Recent
 from socialcrawl.track.target import Target
 
 Rows = NDArray[np.int64]
@@ -34,7 +33,7 @@ class Accounts:
 
     cash: Cash = field(repr=False)
     target: Target
-    _adaptive: Adaptive | None = field(init=False, repr=False, default=None)
+    _recent: Recent | None = field(init=False, repr=False, default=None)
     _lean: Lean | None = field(init=False, repr=False, default=None)
     _topical: Topical | None = field(init=False, repr=False, default=None)
     _threshold: float = field(init=False, repr=False, default=math.inf)
@@ -43,8 +42,7 @@ class Accounts:
         """Make what the target asks for."""
         target = self.target
         if target.memory is not None:
-            # Most accounts are never read, or long ago: their importance is read with the cash they hold now.
-            self._adaptive = Adaptive(self.cash, Interpolation(target.memory, fresh=True))
+            self._recent = Recent(self.cash, target.memory)
         if target.extra:
             self._topical = Topical(target.extra)
         if target.lean:
@@ -54,11 +52,11 @@ class Accounts:
 
     def start(self, rows: Rows) -> None:
         """Give each of `rows` (distinct), and the virtual page, the same share of a total of 1."""
-        (self._adaptive or self.cash).start(rows)
+        self.cash.start(rows)
 
     def join(self, rows: Rows) -> None:
-        """Make `rows` (distinct) known: no cash, and the default history of newcomers where there is a memory."""
-        (self._adaptive or self.cash).join(rows)
+        """Make `rows` (distinct) known, without cash."""
+        (self._recent or self.cash).join(rows)
 
     def pay(self, row: int, targets: Rows, seen: Collection[int], shares: Floats | None = None) -> None:
         """Pay out the cash of `row` to `targets`, as `Cash.pay`; those get the extra of whom `seen` is above 0.
@@ -71,9 +69,9 @@ class Accounts:
         """
         if self._topical is not None:
             matching = np.fromiter(seen, np.int64, len(seen)) > 0
-            self._topical.pay(self._adaptive or self.cash, row, targets, matching, shares)
+            self._topical.pay(self._recent or self.cash, row, targets, matching, shares)
         else:
-            (self._adaptive or self.cash).pay(row, targets, shares)
+            (self._recent or self.cash).pay(row, targets, shares)
 
     @property
     def full(self) -> bool:
@@ -94,16 +92,18 @@ class Accounts:
 
     def leave(self, row: int) -> None:
         """Let the virtual page have the cash of `row`, which it pays no more; what was is remembered."""
-        (self._adaptive or self.cash).leave(row)
+        (self._recent or self.cash).leave(row)
 
     def merge(self, left: int, row: int) -> None:
         """Let `row` have the cash and the history of `left`, which the virtual page pays no more."""
         self.join(np.array([left, row]))  # one of them may have left
-        if self._adaptive is not None:
-            self._adaptive.merge(left, row)
-        else:
-            self.cash.merge(left, row)
+        (self._recent or self.cash).merge(left, row)
 
     def importance(self, rows: Rows) -> Floats:
-        """The importance of `rows`, float64: (H + C) / (G + 1), or by what is remembered."""
-        return self.cash.estimate(rows) if self._adaptive is None else self._adaptive.importance(rows)
+        """Return the importance of `rows`, float64: (H + C) / (G + 1), or the same of what is remembered."""
+        return self.cash.estimate(rows) if self._recent is None else self._recent.importance(rows)
+
+    @property
+    def remembers_all(self) -> bool:
+        """Whether there is a memory which reaches back further than the clock has run."""
+        return self._recent is not None and self._recent.covers_all

@@ -125,13 +125,19 @@ class Track:
         Crawled nodes and the frontier take part. The weight is the importance, the in-degree, or the relevance of those
         who link there.
         """
+        rows, weights = self.weights()
+        order = np.argsort(-weights, kind="stable")[:top]
+        nodes = self.picture.nodes
+        return [(nodes[row], weight) for row, weight in zip(rows[order], weights[order].tolist(), strict=True)]
+
+    def weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows that take part in `standing`, in order of discovery, and their weights, float64."""
         picture = self.picture
         there = np.array(picture.state, np.int64) != GONE
         there[[*picture.away]] = False
         rows = np.flatnonzero(there)
         weights = self.importance(rows) if self.target.name == "importance" else picture.column(self.target.name)[rows]
-        order = np.argsort(-weights, kind="stable")[:top]
-        return [(picture.nodes[row], weight) for row, weight in zip(rows[order], weights[order].tolist(), strict=True)]
+        return rows, weights
 
     # -- Choosing
 

@@ -31,7 +31,7 @@ class Target:
             them analogous and prints no division.
         small: the weight of the small edge to OPIC's virtual page, an ordinary link having 1.
         cash: whether cash is kept also where neither target nor policy asks for it.
-        memory: how much of OPIC's clock G importance looks back on (Abiteboul et al., section 3: interpolation), in
+        memory: how much of OPIC's clock G importance looks back on (Abiteboul et al., section 3), in
             which a greedy visit of everybody takes about 2; None: the whole history.
         lean: what the virtual page and the small edges favour: 1 accounts that were never read, -1 those that were,
             0 neither.
