@@ -214,9 +214,8 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
         assert all(then[place.account] == place.before for place in known)
         assert all(place.place < place.before for place in found.rose)
         assert all(place.place > place.before for place in found.fell)
-        assert all(
-            place.place < place.chance[0] or place.place > place.chance[1] for place in (*found.rose, *found.fell)
-        )
+        moved = [*found.rose, *found.fell]
+        assert all(place.place < place.chance[0] or place.place > place.chance[1] for place in moved)
         assert found.moved >= len(moved)
         assert found.compared > 5
         assert 0 <= found.age <= found.now - min(times)
