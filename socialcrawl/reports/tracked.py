@@ -215,7 +215,7 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: fl
     for batch, outcomes in traces.history(whole, COLUMNS):
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
-    return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top, settings.seed)
+    return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top, seed=settings.seed)
 
 
 def renew(traces: Traces) -> None:
@@ -289,6 +289,7 @@ def _told(
     span: tuple[float, float, float],
     traces: Traces,
     top: int,
+    *,
     seed: int,
 ) -> Tracked:
     crawl, now = course.crawl, course.order()
