@@ -110,7 +110,7 @@ def test_what_is_still_to_go_is_never_less_than_what_then_comes(tmp_path, stop):
     assert after[1]["dollars"] - before[1]["dollars"] <= found.most.money / 100_000 + 1e-9
     over = quoted(meant)
     assert (over.lines, over.most.money, over.reached) == ((), 0, None)
-    assert "nothing is left to do" in shown(meant, over)
+    assert "Nothing is left to do." in shown(meant, over)
 
 
 def test_what_was_spent_is_what_the_planner_counts(tmp_path):
@@ -316,7 +316,7 @@ def test_a_quote_fits_the_terminal_and_shows_its_numbers(tmp_path, sections, wid
             number = "no end" if amount.requests == float("inf") else f"{round(amount.requests):,}"
             number = number if len(number) < 8 else f"{amount.requests / 1e6:.1f} M"
             assert row.split(line.endpoint)[1].strip().startswith(number)
-    assert "of the price table"[3:] in text.replace("\n", " ")
+    assert "the price table" in text.replace("\n", " ")
 
 
 def test_a_quote_says_what_to_expect(tmp_path):
@@ -325,18 +325,18 @@ def test_a_quote_says_what_to_expect(tmp_path):
         return " ".join(shown(meant, quoted(meant, matches)).split())
 
     week = sentences(budget={"max_time": "7d", "max_money": 12.0})
-    assert "in the campaign's 7 d 0 h the windows allow n = k T / d = 201,600 timelines" in week
+    assert "In the campaign's 7 d 0 h, rate limits allow 201,600 timelines." in week
     assert "will ask for confirmation" in week
-    assert "probably max_money, after" in week
+    assert "Probably max_money is reached after" in week
     assert "confirmation" not in sentences(budget={"max_money": 10.0})
-    assert "a run will be refused: This campaign would ask" in sentences()
-    assert "is this machine, and bills nothing" in sentences("http://127.0.0.1:1")
-    assert "the searches find nothing to start from" in sentences(matches=(0,))
-    assert "posts of seven days that the searches find: 47 (as X has counted)" in sentences(matches=(47,))
-    assert "3,000,000 posts in a billing cycle" in sentences(budget={"max_posts": 10**9}, crawl={"steps": 10**6})
-    assert "posts on a page of a timeline: 70.0 (assumed)" in week
+    assert "A run will be refused: This campaign would ask" in sentences()
+    assert "is this machine, and charges nothing" in sentences("http://127.0.0.1:1")
+    assert "The searches find no posts to start from" in sentences(matches=(0,))
+    assert "posts of the last seven days that the searches find: 47 (counted by X)" in sentences(matches=(47,))
+    assert "3,000,000 posts per billing cycle" in sentences(budget={"max_posts": 10**9}, crawl={"steps": 10**6})
+    assert "posts per page of a timeline: 70.0 (assumed)" in week
     user = {"tokens": [{"env": "SOCIALCRAWL_TEST_TOKEN", "kind": "user"}], "policy": _for_apps(tmp_path)}
-    assert "no token of this campaign may ask /2/tweets/search/recent" in sentences(source=user)
+    assert "No token of this campaign may request /2/tweets/search/recent" in sentences(source=user)
 
 
 def _for_apps(folder):
@@ -371,12 +371,12 @@ def test_counting_says_what_it_costs_and_where_that_is_kept(mock, tmp_path):
     topic = {"keywords": [TOPIC, "x" * 300, "y" * 300]}  # two searches
     by, settings = console(200), campaign_of(mock.url, tmp_path / "a.db", topic=topic)
     tell(settings, by, count=True, as_json=False)
-    assert "asking how many posts the searches find, for $0.005 each, outside of any ledger" in by.file.getvalue()
-    assert "as X has counted" in by.file.getvalue()
+    assert "Asking X how many posts each search finds, for $0.005 each, in no ledger" in by.file.getvalue()
+    assert "counted by X" in by.file.getvalue()
     crawl(campaign_of(mock.url, tmp_path / "a.db", topic=topic, budget={"max_requests": 1}))
     by = console(200)
     tell(settings, by, count=True, as_json=False)
-    assert "in the ledger of the campaign" in by.file.getvalue()
+    assert "recorded in the campaign's ledger" in by.file.getvalue()
 
 
 def test_counting_is_not_announced_where_all_searches_are_done(mock, tmp_path, capsys):
@@ -384,7 +384,7 @@ def test_counting_is_not_announced_where_all_searches_are_done(mock, tmp_path, c
     crawl(campaign_of(mock.url, tmp_path / "a.db", budget={"max_requests": 5}))
     by = console(200)
     tell(settings, by, count=True, as_json=False)
-    assert "asking how many posts" not in by.file.getvalue()
+    assert "Asking X" not in by.file.getvalue()
     assert "all searches of this campaign are done" in capsys.readouterr().err
 
 
@@ -428,7 +428,7 @@ def test_a_person_may_agree(monkeypatch, typed):
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", "", "yo\n"])
 def test_whoever_does_not_agree_pays_nothing(monkeypatch, typed):
-    with pytest.raises(SettingsError, match="nothing was asked, nothing was spent"):
+    with pytest.raises(SettingsError, match="nothing was sent, nothing was spent"):
         ask(monkeypatch, typed, **DEAR)
 
 
@@ -444,7 +444,7 @@ def test_the_command_quotes_for_people_and_scripts(mock, tmp_path):
     file = campaign_file(tmp_path, mock.url)
     child = socialcrawl("quote", file, folder=tmp_path)
     assert child.returncode == 0, child.stderr
-    assert "probably" in child.stdout
+    assert "Probably" in child.stdout
     child = socialcrawl("quote", file, "--counts", "--json", folder=tmp_path)
     assert child.returncode == 0, child.stderr
     assert json.loads(child.stdout)["means"]["matches"]["rests_on"] == "counted"
@@ -471,3 +471,48 @@ def test_a_platform_that_bills_is_guarded_even_by_a_policy_file_without_prices(t
     with pytest.raises(SettingsError, match="Set max_money"):
         meant.guard()
     plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", source={"policy": mine})).guard()
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        (lambda likely, most: None, "No budget will be reached."),
+        (
+            lambda likely, most: round((likely + most) / 2),
+            "Probably no budget will be reached; at the earliest, max_posts is reached after # steps.",
+        ),
+        (
+            lambda likely, most: round(likely * 0.8),
+            "Probably max_posts is reached after # steps; at the earliest, max_posts is reached after # seeds.",
+        ),
+    ],
+)
+def test_which_budget_is_reached_first_is_one_sentence(tmp_path, bound, said):
+    """`bound`: max_posts, by the posts that are probably read and those that are read at most."""
+    free = quoted(plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3})))
+    budget = {"max_posts": bound(free.likely.posts, free.most.posts)}
+    meant = plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3}, budget=budget))
+    (line,) = [line for line in shown(meant, quoted(meant), 300).splitlines() if " reached" in line]
+    assert re.sub(r"\d+", "#", line) == said
+
+
+def test_one_of_a_thing_is_quoted_in_the_singular(tmp_path):
+    with running(posts(), limit=100_000) as mock:
+        settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 3}, seeds={"most": 1})
+        crawl(settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": 1})}))
+        text = " ".join(shown(plan(settings), quoted(plan(settings))).split())
+    assert "for 1 seed and 1 step." in text
+
+
+def test_all_users_that_look_ups_tell_of_on_bluesky_are_in_the_total(tmp_path):
+    asked = "select params from request where endpoint like '%getProfiles' and kind = 'ok'"
+    with running(posts(), bluesky_limit=100_000) as mock:
+        source = {"platform": "bluesky", "base_url": mock.url, "token_env": None}
+        settings = campaign_of(mock.url, tmp_path / "a.db", source=source, seeds={"most": 5}, crawl={"steps": 3})
+        found = quoted(plan(settings))
+        crawl(settings)
+    users = {line.endpoint: line.most.users for line in found.lines}
+    assert found.most.users == sum(users.values())
+    params = [json.loads(told) for (told,) in rows(tmp_path / "a.db", asked)]
+    looked_up = sum(len(one[key].split(",")) for one in params for key in ("ids", "usernames") if key in one)
+    assert 8 < looked_up <= users["/xrpc/app.bsky.actor.getProfiles"] <= found.most.users

@@ -149,9 +149,9 @@ def test_on_bluesky_a_test_reads_one_post_and_what_does_not_belong_to_tests_is_n
     most = {line.endpoint: (line.most.requests, line.most.posts) for line in found.lines}
     assert most == {"/xrpc/app.bsky.actor.getProfiles": (3, 0), FEED: (60, 60)}
     told = shown(settings)
-    for words in ("younger than", "posts on a page", "pages of an account", "timelines", "fewer seeds"):
+    for words in ("younger than", "posts per page", "pages per", "timelines", "fewer seeds"):
         assert words not in told
-    assert "for all of the dataset: fraction = 0.9 may end it long before" in told
+    assert "This is for the whole dataset; fraction = 0.9 may end it much earlier." in told
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -178,8 +178,8 @@ def test_those_who_were_only_linked_to_are_quoted_where_they_are_tested(tmp_path
 def test_without_a_dataset_a_quote_and_a_check_say_how_to_bring_one(tmp_path):
     settings = refreshing("http://127.0.0.1:9", tmp_path / "a.db")
     told = shown(settings)
-    assert "there is no old dataset yet: socialcrawl import FILES --as dataset" in told
-    assert "nothing is left to do" not in told
+    assert "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset" in told
+    assert "Nothing is left to do" not in told
     where = f'name = "mine"\ndatabase = "{tmp_path}/b.db"\nkind = "refresh"\n'
     file = written(tmp_path / "mine.toml", f'{where}[source]\nplatform = "bluesky"\n')
     by = Console(file=io.StringIO(), width=400)

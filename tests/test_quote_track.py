@@ -218,18 +218,18 @@ def test_it_is_said_what_returns_rest_on_and_what_is_assumed(tmp_path, visited):
 
     new = tmp_path / "new.db"
     text, whole = told(new, p=0.7, window="7d", rest="1d")
-    assert "steps that go back, once somebody is rested: 70% (p under [track])" in text
-    assert "posts that a return brings: 10.0 (assumed)" in text
-    assert "always somebody new to ask" in text
-    assert "all steps are first visits: until then nobody is rested (rest = 1d)" in text
-    assert "first visits bring as much as without window = 7d, which can only make it less (assumed)" in text
+    assert "steps that revisit an account, once one is rested: 70% (p under [track])" in text
+    assert "new posts per revisit: 10.0 (assumed)" in text
+    assert "always a new account to visit" in text
+    assert "all steps are first visits: until then no account is rested (rest = 1d)" in text
+    assert "first visits bring as much as without window = 7d, which can only reduce it (assumed)" in text
     assert whole["means"]["back"] == {"value": 0.7, "rests_on": "said"}
     assert whole["means"]["returned"] == {"value": 10.0, "rests_on": ASSUMED}
     assert whole["first_visits_before_rest"] == 3_000
     text, whole = told(visited, p=0.7)
-    assert "(as in the database)" in text.split("posts that a return brings:")[1][:30]
-    assert "window" not in text.split("probably rests on")[1]
-    assert "nobody is rested" not in text
+    assert "(from the database)" in text.split("new posts per revisit:")[1][:30]
+    assert "window" not in text.split("The probable estimate uses")[1]
+    assert "no account is rested" not in text
     text, whole = told(new, p=0.0)
-    assert "return" not in text
+    assert "revisit" not in text
     assert "back" not in whole["means"]

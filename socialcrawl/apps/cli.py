@@ -106,13 +106,15 @@ def _with_steps(settings: Any, steps: int | None) -> Any:
 @app.command()
 def quote(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
-    steps: Annotated[int | None, typer.Option(min=1, help="As if so many accounts were to be asked.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Estimate for this many accounts (overrides the campaign file).")
+    ] = None,
     counts: Annotated[
-        bool, typer.Option("--counts", help="Ask X how many posts the searches find; $0.005 for each search.")
+        bool, typer.Option("--counts", help="Ask X how many posts the searches find; $0.005 per search.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a campaign can use at most, and will probably use: requests, hours, posts and dollars."""
+    """Estimate the requests, time, posts and cost of a campaign: at most, and probably."""
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.offer import tell  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
@@ -160,7 +162,7 @@ def run(
         try:
             confirmed(meant, already(meant), console, yes=yes, ask=not as_json)
         except KeyboardInterrupt:
-            write_error("not confirmed: nothing was asked, nothing was spent")
+            write_error("Not confirmed: nothing was sent, nothing was spent.")
             leave(INTERRUPTED)
     try:
         ending = work(settings, console, quiet=as_json, change=change)

@@ -21,25 +21,26 @@ from socialcrawl.plan import Plan, plan
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.meters import COUNTS
 from socialcrawl.terminal import write_error, write_json
-from socialcrawl.words import span
+from socialcrawl.words import pluralize, span
 
 NO_END = "no end"
 LARGE = 1_000_000  # from here on, numbers are told in millions
 TINY = 1e-9
 ENDLESS = 100 * 366 * 86_400.0  # seconds: what takes longer has no end
 COLUMNS = ("requests", "windows", "time", "posts", "users", "cost")
-RESTS = {COUNTED: "as X has counted", STORED: "as in the database", SAID: "p under [track]"}
+RESTS = {COUNTED: "counted by X", STORED: "from the database", SAID: "p under [track]"}
 MEANS = {
-    "posts_per_page": "posts on a page of a timeline",
-    "pages": "pages of an account that can be read",
+    "posts_per_page": "posts per page of a timeline",
+    "pages": "pages per readable account",
     "missing": "accounts that cannot be read",
-    "named": "accounts that are known by their name only",
-    "back": "steps that go back, once somebody is rested",
-    "returned": "posts that a return brings",
-    "authors": "new authors for each post found",
-    "answer": "seconds for an answer",
-    "matches": "posts of seven days that the searches find",
+    "named": "accounts known by their name only",
+    "back": "steps that revisit an account, once one is rested",
+    "returned": "new posts per revisit",
+    "authors": "new authors per post found",
+    "answer": "seconds per answer",
+    "matches": "posts of the last seven days that the searches find",
 }
+TURNS = {"searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test"}  # of phases
 FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
 
 
@@ -58,10 +59,10 @@ def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) ->
     meant = plan(settings)
     if count and not searches_left(meant):
         count = False
-        write_error("nothing was asked of X: all searches of this campaign are done")
+        write_error("Nothing was requested from X: all searches of this campaign are done.")
     if count and not as_json:
-        where = "in the ledger of the campaign" if begun(meant) else "outside of any ledger: the campaign has not begun"
-        console.print(Text(f"asking how many posts the searches find, {_fee(meant)} each, {where}"))
+        where = "recorded in the campaign's ledger" if begun(meant) else "in no ledger, as the campaign has not begun"
+        console.print(Text(f"Asking X how many posts each search finds, {_fee(meant)} each, {where}."))
     found = quoted(meant, counts(meant) if count else None)
     for _, warning in meant.warnings:
         write_error(f"warning: {warning}")
@@ -74,9 +75,9 @@ def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) ->
 def show(console: Console, meant: Plan, found: Quote) -> None:
     """Print a quote."""
     begun_already = found.done.requests > 0
-    for likely, title in ((False, "at most"), (True, "probably")):
+    for likely, title in ((False, "At most"), (True, "Probably")):
         if found.lines:
-            console.print(_table(meant, found, f"{title}, still to go" if begun_already else title, likely=likely))
+            console.print(_table(meant, found, f"{title}, still to come" if begun_already else title, likely=likely))
             console.print()
     for line in _sentences(meant, found):
         console.print(Text(line))
@@ -121,7 +122,7 @@ def _table(meant: Plan, found: Quote, title: str, *, likely: bool) -> Table:
     for line in found.lines:
         amount = line.likely if likely else line.most
         table.add_row(line.endpoint, *_cells(amount, _windows(meant, line, amount)))
-    table.add_row("in all", *_cells(found.likely if likely else found.most, None), style="bold")
+    table.add_row("total", *_cells(found.likely if likely else found.most, None), style="bold")
     return table
 
 
@@ -137,84 +138,95 @@ def _cells(amount: Amount, opened: float | None) -> list[str]:
 
 
 def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
-    """What the tables do not say."""
+    """Yield what the tables do not say."""
     done, settings = found.done, meant.settings
-    prices = f"costs are by the price table of {meant.policy.as_of}"
+    prices = f"Costs are by the price table of {meant.policy.as_of}"
     if not meant.policy.billed:
-        yield f"{meant.platform.title} costs nothing; limits are by the table of {meant.policy.as_of}"
+        yield f"{meant.platform.title} is free of charge. Rate limits are by the table of {meant.policy.as_of}."
     else:
-        yield prices if meant.billed else f"{prices}; {meant.base} is this machine, and bills nothing"
+        yield f"{prices}." if meant.billed else f"{prices}; {meant.base} is this machine, and charges nothing."
     if not found.lines:
         yield _nothing(meant, found)
     if done.requests:
-        what = f"{done.steps:,} tests" if meant.shape.tests else f"{done.seeds:,} seeds and {done.steps:,} steps"
-        yield f"spent before: {done.requests:,} requests, {done.posts:,} posts, {dollars(done.money)}, for {what}"
+        for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
+        what = for_tests if meant.shape.tests else f"{for_seeds} and {pluralize(done.steps, 'step')}"
+        spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {dollars(done.money)}"
+        yield f"Spent so far: {spent}, for {what}."
     if found.allowed is not None:
         lasting = span(meant.caps.seconds or 0.0)
-        yield f"in the campaign's {lasting} the windows allow n = k T / d = {found.allowed:,} timelines"
+        yield f"In the campaign's {lasting}, rate limits allow {pluralize(found.allowed, 'timeline')}."
     yield from _warnings(meant, found)
     if not found.lines:
         return
-    yield f"the first budget to be reached: probably {_ending(found.reached)}; at the soonest {_ending(found.soonest)}"
-    yield "time is that of the windows; for all together, probably, also that of the answers"
-    yield "what fails is asked again and counts on top, but never passes the budget"
+    yield _budgets(found)
+    yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
+    yield "Failed requests are retried and come on top, within the budget."
     if settings.kind == "refresh" and settings.refresh.fraction is not None:
-        yield f"that is for all of the dataset: fraction = {settings.refresh.fraction:g} may end it long before"
+        yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
     if settings.source.reuse_hours and settings.kind != "refresh":  # a test takes none of them
-        yield f"answers in the database that are younger than {settings.source.reuse_hours:g} h cost nothing"
-    yield "probably rests on:"
+        yield f"Stored answers younger than {settings.source.reuse_hours:g} h are reused and cost nothing."
+    yield "The probable estimate uses:"
     for name, value in _means(meant, found).items():
         yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({RESTS.get(_base(found, name), ASSUMED)})"
     if meant.shape.back:
         yield from _returning(meant, found)
 
 
+def _budgets(found: Quote) -> str:
+    """Return which budget will be reached first: probably, and at the earliest."""
+    if found.reached is None and found.soonest is None:
+        return "No budget will be reached."
+    probably = "Probably no budget will be reached" if found.reached is None else f"Probably {_ending(found.reached)}"
+    return f"{probably}; at the earliest, {_ending(found.soonest)}." if found.soonest else f"{probably}."
+
+
 def _nothing(meant: Plan, found: Quote) -> str:
-    """Why there is nothing to quote."""
+    """Return why there is nothing to quote."""
     rest = left(meant.shape, found.done)
     if meant.shape.tests and not found.done.dataset:
         return (
-            "there is no old dataset yet: socialcrawl import FILES --as dataset --campaign CAMPAIGN.toml brings one, "
-            "then there is something to quote"
+            "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --campaign "
+            "CAMPAIGN.toml"
         )
     more = not rest.nodes and (rest.steps or rest.seeds)
-    return "the budget max_nodes is reached: raise it to go on" if more else "nothing is left to do"
+    return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
 
 
 def _returning(meant: Plan, found: Quote) -> Iterator[str]:
-    """What is assumed of a campaign that goes back to accounts."""
+    """Yield what is assumed of a campaign that revisits accounts."""
     track, back = meant.settings.track, meant.shape.back
     if back < 1:
-        yield "  there is always somebody new to ask, or more steps go back than that (assumed)"
+        yield "  there is always a new account to visit, otherwise more steps are revisits (assumed)"
     if found.alone:
         every = found.alone >= left(meant.shape, found.done).steps
-        which = "all steps are first visits" if every else f"the first {_number(found.alone)} steps are first visits"
-        yield f"  {which}: until then nobody is rested (rest = {track.rest})"
+        first = pluralize(round(found.alone), "step is a first visit", "steps are first visits")
+        which = "all steps are first visits" if every else f"the first {first}"
+        yield f"  {which}: until then no account is rested (rest = {track.rest})"
     if track.width is not None and found.typical.on("posts_per_page") == ASSUMED:
-        yield f"  first visits bring as much as without window = {track.window}, which can only make it less (assumed)"
+        yield f"  first visits bring as much as without window = {track.window}, which can only reduce it (assumed)"
 
 
 def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
-    """What a person should do something about, or expect."""
+    """Yield what a person should do something about, or expect."""
     closed = [line.endpoint for line in found.lines if not line.pace]
     if closed:
-        yield f"no token of this campaign may ask {', '.join(closed)}: name another under [source]"
+        yield f"No token of this campaign may request {', '.join(closed)}: name another under [source]."
     if found.typical.matches is not None and not sum(found.typical.matches) and not meant.usernames:
-        yield "the searches find nothing to start from: use other keywords, or name usernames under [seeds]"
+        yield "The searches find no posts to start from: use other keywords, or name usernames under [seeds]."
     try:
         meant.guard()
     except SettingsError as error:
-        yield f"a run will be refused: {error}"
+        yield f"A run will be refused: {error}"
         return
     if found.reached is not None and found.reached.phase not in ("steps", "tests"):
-        ends = f"{found.reached.budget} is probably reached among the {found.reached.phase}, before the first step"
-        yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])"
+        ends = f"{found.reached.budget} will probably be reached among the {found.reached.phase}, before the first step"
+        yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])."
     above = meant.settings.budget.confirm_above
     if meant.billed and found.most.money > above * MILLS_PER_DOLLAR:
-        yield f"a run will ask for confirmation, or for --yes: it may cost more than {above:g} dollars (confirm_above)"
+        yield f"A run will ask for confirmation (or --yes), as it may cost more than ${above:g} (confirm_above)."
     cap = meant.policy.cap
     if cap is not None and found.most.posts > cap:
-        yield f"the platform allows {cap:,} posts in a billing cycle: what is more waits for the next one"
+        yield f"The platform allows {cap:,} posts per billing cycle; the rest waits for the next one."
 
 
 def _means(meant: Plan, found: Quote) -> dict[str, float]:
@@ -247,14 +259,12 @@ def _fee(meant: Plan) -> str:
     return f"for ${meant.policy.fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
 
 
-def _ending(reached: Reached | None) -> str:
-    if reached is None:
-        return "none"
-    if reached.budget == CAP:
-        return f"the platform's cap on posts, after {floor(reached.turns + TINY):,} of the {reached.phase}"
+def _ending(reached: Reached) -> str:
+    after = f"after {pluralize(floor(reached.turns + TINY), TURNS[reached.phase], reached.phase)}"
     if reached.budget == TOKENS:
-        return f"its tokens, which may not ask for {reached.phase}"
-    return f"{reached.budget}, after {floor(reached.turns + TINY):,} of the {reached.phase}"
+        return f"the campaign stops at the {reached.phase}, which none of its tokens may request"
+    budget = "the platform's cap on posts" if reached.budget == CAP else reached.budget
+    return f"{budget} is reached {after}"
 
 
 def _reached(reached: Reached | None) -> dict[str, Any] | None:

@@ -119,10 +119,11 @@ def choose_campaign(connection: "Opened", name: str | None) -> str | None:
     """Return the campaign to read: the one named, or the newest; where there are others, stderr says which that is."""
     from socialcrawl.store.summary import campaigns  # noqa: PLC0415
 
-    *others, newest = [one for _, one in campaigns(connection)] or [None]
-    if name is not None or not others:
+    names = [one for _, one in campaigns(connection)]
+    if name is not None or len(names) < 2:
         return name
-    listed = ", ".join(str(one) for one in others[: -SHOWN - 1 : -1]) + (" ..." if len(others) > SHOWN else "")
+    *others, newest = names
+    listed = ", ".join(others[: -SHOWN - 1 : -1]) + (" ..." if len(others) > SHOWN else "")
     write_error(f"reading campaign {newest}, the newest in this database (choose with --campaign: {listed})")
     return newest
 

@@ -92,15 +92,15 @@ def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool, ask: boo
     if not (ask and console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
         raise SettingsError(
             f"{what}, which is more than {above}. Run `socialcrawl quote` with the same campaign file first, then "
-            "`socialcrawl run` with --yes. Nothing was asked, nothing was spent."
+            "`socialcrawl run` with --yes. Nothing was sent, nothing was spent."
         )
     console.print(f"{what}.", soft_wrap=True)
     if not _agreed(console):
-        raise SettingsError("Not confirmed: nothing was asked, nothing was spent.")
+        raise SettingsError("Not confirmed: nothing was sent, nothing was spent.")
 
 
 def _agreed(console: Console) -> bool:
     try:
-        return console.input("Go on? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+        return console.input("Continue? [y/N] ", markup=False).strip().lower() in ("y", "yes")
     except EOFError:
         return False

@@ -139,6 +139,8 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
     rest = left(shape, done or Done(), now)
     steps = most_users(shape, rest, done or Done()) if shape.tests else min(rest.steps, rest.nodes)
     profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + steps
+    if shape.heeds:  # a look-up tells of others besides, as often as there is one
+        profiles = inf
     sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
     requests = min(sums["requests"], rest.requests)
     items = times(requests, max((shape.policy.endpoint(name).page for name in lines), default=0))
