@@ -18,11 +18,15 @@ import traceback
 from types import TracebackType
 from typing import Protocol
 
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # all of C0 but \t and \n, DEL, C1, surrogates
+DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Characters that turn the order of text around, also of text beside them in a table; invisible."""
+ENDS = "\u2028\u2029"  # lines and paragraphs, as Unicode ends them
+# All of C0 but \t and \n, DEL, C1, halves of characters, directions.
+CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{ENDS}{DIRECTIONS}]")
 
 
 def escape_controls(text: str) -> str:
-    r"""Return `text` with control characters as `\x1b`, and halves of characters (lone surrogates) as `\udc80`.
+    r"""Return `text` with control characters as `\x1b`, directions and halves of characters as `\u202e`, `\udc80`.
 
     Line feeds and tabs stay. Escaping twice changes nothing.
     """
@@ -30,7 +34,7 @@ def escape_controls(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    r"""Return the JSON `text` with control characters as `\u001b`: the same values, in the same lines."""
+    r"""Return the JSON `text` with such characters as `\u001b`: the same values, in the same lines."""
     return CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

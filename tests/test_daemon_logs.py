@@ -214,9 +214,9 @@ def test_whatever_is_logged_is_one_valid_line(event, more):
 
 def test_no_text_of_a_server_can_forge_a_line_or_steer_a_terminal(told):
     stream = told("people")
-    structlog.get_logger().info("asked\n2026-01-01 [error] forged", said="\x1b[2Jgone\r\x07\nnext")
+    structlog.get_logger().info("asked\n2026-01-01 [error] forged", said="\x1b[2Jgone\r\x07\nnext \u202e\u200f")
     assert stream.getvalue().count("\n") == 1
-    assert not set("\x1b\r\x07") & set(stream.getvalue())
+    assert not set("\x1b\r\x07\u202e\u200f") & set(stream.getvalue())
     stream = told("json")
     structlog.get_logger().info("asked", said="\x1b[2J\x7f\x9b")
     assert not set("\x1b\x7f\x9b") & set(stream.getvalue())

@@ -22,13 +22,13 @@ import structlog
 
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.secret import redacted
-from socialcrawl.terminal import escape_json
+from socialcrawl.terminal import DIRECTIONS, ENDS, escape_json
 
 STYLES = ("json", "people")
 FIRST = ("timestamp", "level", "event", "campaign")
 DEEPEST = 6  # levels of a value that are shown; deeper ones may be a circle
 LONGEST = 20_000  # characters of one text
-STEERING = (*range(32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A))  # terminals, and directions
+STEERING = (*range(32), *range(127, 160), *map(ord, ENDS + DIRECTIONS))  # what steers a terminal
 CONTROLS = {code: ascii(chr(code))[1:-1] for code in STEERING if code != ord("\n")}
 Event = MutableMapping[str, Any]
 
