@@ -4,6 +4,7 @@ import json
 import signal
 import socket
 import threading
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,6 +146,33 @@ def test_answers_come_while_the_crawl_holds_its_locks_and_works():
         finally:
             done.set()
             thread.join()
+
+
+def answered(url):
+    """The answer, once there is room and the machine was quick enough for the deadline."""
+    while True:
+        with suppress(httpx.TransportError):
+            if (answer := httpx.get(url, timeout=120)).status_code != 503:
+                return answer
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127", b"POST /healthz HTTP/1.1\r\nContent-Le"])
+def test_connections_that_never_finish_their_request_are_closed_and_make_room(begun):
+    fine = vitals()
+    with ExitStack() as ends, serving(app(lambda: fine, lambda: NOW), "127.0.0.1", 0, deadline=1.0) as url:
+        address = ("127.0.0.1", int(url.rpartition(":")[2]))
+        idle = [ends.enter_context(socket.create_connection(address, timeout=120)) for _ in range(150)]
+        for one in idle:
+            one.sendall(begun)
+        for one in idle:
+            with suppress(ConnectionResetError):
+                assert one.recv(1) == b"", "closed without an answer"
+        assert answered(f"{url}/healthz").json()["ok"] is True
+
+
+def test_each_answer_ends_its_connection_so_that_the_deadline_cuts_off_no_second_request():
+    with serving_these(vitals()) as url:
+        assert httpx.get(f"{url}/healthz").headers["connection"] == "close"
 
 
 def test_signals_stay_the_callers():

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 PORT = 9464
 SILENCE = 60.0  # seconds without a beat of the heart after which the daemon is thought to hang
 ENDING = 5.0  # seconds for the server's thread to end
+DEADLINE = 10.0  # seconds for a request and its answer
 ILL = (STALLED, BROKEN, DOWN)
 FRESH = {"Cache-Control": "no-store"}
 
@@ -142,9 +143,15 @@ def _metrics(source: "CollectorRegistry") -> "Response":
 
 @contextmanager
 def serving(
-    pages: "ASGIApp", host: str, port: int, *, allow_remote: bool = False, allow_hosts: Iterable[str] = ()
+    pages: "ASGIApp",
+    host: str,
+    port: int,
+    *,
+    allow_remote: bool = False,
+    allow_hosts: Iterable[str] = (),
+    deadline: float = DEADLINE,
 ) -> Iterator[str]:
-    """The pages on the network for the length of a `with` block, from a thread; signals stay the caller's.
+    """Serve the pages for the length of a `with` block, from a thread; signals stay the caller's.
 
     Args:
         pages: see `app`.
@@ -152,6 +159,7 @@ def serving(
         port: 0 takes a free one.
         allow_remote: whether other machines may read the pages, which ask for no password.
         allow_hosts: further names by which the pages may be asked for; see `hosts.AllowedHosts`.
+        deadline: seconds after which a connection is closed, whatever it sent or read until then.
 
     Yields:
         the URL without a path.
@@ -162,7 +170,7 @@ def serving(
     if not allow_remote and not is_loopback_host(host):
         raise SettingsError(f"The host {host} is not this machine alone; give 127.0.0.1, or --allow-remote as well.")
     guarded = HostGuard(pages, AllowedHosts.of(allow_hosts, listening=host))
-    with _listen(host, port) as listener, _in_thread(guarded, listener):
+    with _listen(host, port) as listener, _in_thread(guarded, listener, deadline):
         shown, taken = listener.getsockname()[:2]
         yield f"http://[{shown}]:{taken}" if ":" in shown else f"http://{shown}:{taken}"
 
@@ -185,8 +193,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def _in_thread(pages: "ASGIApp", listener: socket.socket) -> Iterator[None]:
-    """A thread in which uvicorn answers inside the block."""
+def _in_thread(pages: "ASGIApp", listener: socket.socket, deadline: float) -> Iterator[None]:
+    """Answer with uvicorn in a thread, inside the block."""
     import uvicorn  # noqa: PLC0415
 
     class Server(uvicorn.Server):
@@ -199,7 +207,7 @@ def _in_thread(pages: "ASGIApp", listener: socket.socket) -> Iterator[None]:
             answering.set()
 
     answering = threading.Event()
-    server = Server(_config(pages))
+    server = Server(_config(pages, deadline))
     thread = threading.Thread(target=_serve, args=(server, listener, answering), name="health", daemon=True)
     thread.start()
     answering.wait()
@@ -212,8 +220,14 @@ def _in_thread(pages: "ASGIApp", listener: socket.socket) -> Iterator[None]:
         thread.join(ENDING)
 
 
-def _config(pages: "ASGIApp") -> Any:
+def _config(pages: "ASGIApp", deadline: float) -> Any:
     import uvicorn  # noqa: PLC0415
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol  # noqa: PLC0415
+
+    class Connection(HttpToolsProtocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.loop.call_later(deadline, transport.abort)
 
     return uvicorn.Config(
         pages,
@@ -222,7 +236,8 @@ def _config(pages: "ASGIApp") -> Any:
         log_config=None,
         lifespan="off",
         server_header=False,
-        timeout_keep_alive=5,
+        http=Connection,
+        headers=[("Connection", "close")],  # one request each, so that the deadline cuts off none of several
         timeout_graceful_shutdown=1,
         limit_concurrency=100,  # whoever asks too much is refused, and the crawl goes on
     )
