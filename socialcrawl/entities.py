@@ -1,7 +1,7 @@
 """Hashtags, cashtags, @names and addresses: what a platform finds in a text beside words, and searches as such."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -51,10 +51,13 @@ class Entities:
     Attributes:
         marks: the kinds that begin with a sign.
         addresses: whether it knows where links lead.
+        full_name: reads an @name with its domain where texts show names without it: the account as the platform calls
+            it, or None; None: texts show names in full.
     """
 
     marks: Sequence[Mark] = ()
     addresses: bool = False
+    full_name: Callable[[str], str | None] | None = None
 
     def mark(self, word: str) -> Mark | None:
         """Return the kind of entity that a folded word is; None: it is a word like others."""
@@ -63,6 +66,10 @@ class Entities:
     def address(self, keyword: str) -> str | None:
         """Return the address that a keyword names, as `plain_address` has it; None where it names none."""
         return plain_address(keyword.strip()) if self.addresses else None
+
+    def account(self, keyword: str) -> str | None:
+        """Return the account that a keyword names in full, as the platform calls it; None where it names none."""
+        return None if self.full_name is None else self.full_name(keyword.strip())
 
 
 NONE = Entities()

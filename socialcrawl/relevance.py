@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
+import orjson
+
 from socialcrawl.entities import NONE, Entities, count_addresses
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import unix
@@ -21,7 +23,9 @@ from socialcrawl.scripts import is_unspaced, letter
 class Hits(Protocol):
     """The occurrences of a topic that count in a post; 0 for none. See `Topic.hits`."""
 
-    def __call__(self, text: str, lang: str | None, created_at: str | None, urls: str | None = None, /) -> int:
+    def __call__(
+        self, text: str, lang: str | None, created_at: str | None, urls: str | None = None, names: str | None = None, /
+    ) -> int:
         """Count them."""
 
 
@@ -147,7 +151,7 @@ class Topic:
 
     Keywords that are hashtags, cashtags, @names or addresses of the web match what the platform takes for such: not
     `#climate` in `#climatestrike`, and a link by where it leads. An address matches those below it, too, and counts
-    once a post.
+    once a post. So does a name with its domain where texts show names without: in posts that name the account.
 
     Attributes:
         keywords, patterns: see above.
@@ -170,30 +174,42 @@ class Topic:
     entities: Entities = NONE
     _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _addresses: Sequence[str] = field(init=False, repr=False, compare=False)
+    _accounts: Mapping[str, re.Pattern[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_lists(self.keywords, self.patterns)
-        addresses = {word: _address(word, self.entities) for word in self.keywords}
+        addresses = {word: _with_prefix(word, self.entities.address) for word in self.keywords}
         words = [word for word, address in addresses.items() if address is None]
         object.__setattr__(self, "_compiled", _compile(words, self.patterns, self.entities))
         object.__setattr__(self, "_addresses", tuple(filter(None, addresses.values())))
+        accounts = {word: _with_prefix(word, self.entities.account) for word in words}
+        spelled = {name: _compile([word], (), self.entities) for word, name in accounts.items() if name is not None}
+        object.__setattr__(self, "_accounts", spelled)
 
-    def count(self, text: str, urls: str | None = None) -> int:
+    def count(self, text: str, urls: str | None = None, names: str | None = None) -> int:
         """The number of occurrences of the topic in `text`: one compiled pass; an empty match is none.
 
         Args:
             text: the post.
             urls: see `hits`.
+            names: see `hits`.
         """
         if self.judge is not None:
             return self.judge(text)
         linked = count_addresses(self._addresses, text, urls) if self._addresses else 0
+        linked += self._named(text, names) if self._accounts and names else 0
         if not self.patterns and len(text) <= SHORT:  # faster, but makes a list of all that it finds
             return linked + len(self._compiled.findall(fold(text)))
         return linked + sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
 
     def hits(
-        self, text: str, lang: str | None = None, created_at: str | None = None, urls: str | None = None, /
+        self,
+        text: str,
+        lang: str | None = None,
+        created_at: str | None = None,
+        urls: str | None = None,
+        names: str | None = None,
+        /,
     ) -> int:
         """The occurrences that count in a post: none where it is in another language, or was not written in time.
 
@@ -204,12 +220,23 @@ class Topic:
             lang: its language as the platform has it, a BCP 47 tag.
             created_at: when it was written, ISO 8601.
             urls: where its links lead, as the platform says, as a JSON list.
+            names: other accounts that it mentions, answers or reposts, as the platform calls them, as a JSON list.
         """
         if self.languages and not self._speaks(lang):
             return 0
         if (self.begin is not None or self.end is not None) and not self._within(created_at):
             return 0
-        return self.count(text, urls)
+        return self.count(text, urls, names)
+
+    def _named(self, text: str, names: str) -> int:
+        """The accounts among the keywords that a post names and does not spell in full: those count as words."""
+        folded = fold(text)
+        known = [str(name).lower() for name in orjson.loads(names)]
+        return sum(
+            spelled.search(folded) is None
+            and any(one.startswith(name[:-1]) if name.endswith("*") else one == name for one in known)
+            for name, spelled in self._accounts.items()
+        )
 
     def _speaks(self, lang: str | None) -> bool:
         """Whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
@@ -265,9 +292,9 @@ def _check_lists(keywords: Sequence[str], patterns: Sequence[str]) -> None:
         raise SettingsError('The topic has no keywords: name at least one, as keywords = ["word", "a phrase"].')
 
 
-def _address(keyword: str, entities: Entities) -> str | None:
-    """The address that a keyword names, its final `*` included; None where it is a word."""
-    found = entities.address(keyword.strip().removesuffix("*"))
+def _with_prefix(keyword: str, read: Callable[[str], str | None]) -> str | None:
+    """Return what a keyword is read as, its final `*` included; None where it is a word."""
+    found = read(keyword.strip().removesuffix("*"))
     return f"{found}*" if found and keyword.endswith("*") else found
 
 

@@ -204,6 +204,6 @@ def read_of(posts):
     return found
 
 
-def long(text, lang, created_at, urls=None):
+def long(text, lang, created_at, urls=None, names=None):
     """As many occurrences as a text has letters."""
     return len(text)

@@ -12,7 +12,7 @@ from socialcrawl.sources.mastodon.people import opted_out
 ANN, BOB = Who("ann@home.example", "ann@home.example"), Who("bob@other.example", "bob@other.example")
 
 
-def length(text, lang=None, created_at=None, urls=None):
+def length(text, lang=None, created_at=None, urls=None, names=None):
     return len(text)
 
 

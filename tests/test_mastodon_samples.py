@@ -26,7 +26,7 @@ MADE = {
 }
 
 
-def length(text, lang=None, created_at=None, urls=None):
+def length(text, lang=None, created_at=None, urls=None, names=None):
     return len(text)
 
 

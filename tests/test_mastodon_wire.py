@@ -23,7 +23,7 @@ HEADERS = {
 }
 
 
-def length(text, lang=None, created_at=None, urls=None):
+def length(text, lang=None, created_at=None, urls=None, names=None):
     return len(text)
 
 

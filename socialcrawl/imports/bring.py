@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from socialcrawl.imports.files import read
+from socialcrawl.imports.files import count_nothing, read
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import iso
 from socialcrawl.plan import about, plan
@@ -61,7 +61,7 @@ class Files:
         """
         if not self.skip_bad:
             trouble = Trouble()
-            for _ in self.found(_never, trouble, "looking through"):
+            for _ in self.found(count_nothing, trouble, "looking through"):
                 pass
             trouble.refuse()
 
@@ -86,7 +86,7 @@ def as_posts(files: Files, connection: Opened, settings: Settings | None, now: f
     """
     files.check()
     number = None if settings is None else _campaign(connection, settings, now)
-    count = _never if settings is None else about(settings).hits
+    count = count_nothing if settings is None else about(settings).hits
     platform = "x" if settings is None else settings.source.platform
     intake = Intake(connection, platform, iso(now), number)
     trouble = _taken(files, intake, count, keep=settings is not None and settings.source.keep_original)
@@ -131,7 +131,7 @@ def as_seeds(
     posts: Counter[str] = Counter()
     names: dict[str, str] = {}
     seen: set[str] = set()
-    for found in files.found(_never if topic is None else topic.hits, trouble, "reading"):
+    for found in files.found(count_nothing if topic is None else topic.hits, trouble, "reading"):
         kept = spare(found)
         stored.forgotten += len(found.page.posts) - len(kept.page.posts)
         named = [*kept.authors.values(), *kept.named]
@@ -169,7 +169,3 @@ def _campaign(connection: Opened, settings: Settings, now: float) -> int:
     whole, meant = settings.model_dump(mode="json"), plan(settings)
     identity, counting = settings.identity(meant.usernames), Counting.of(meant.topic)
     return campaign(connection, whole, identity, now, queries=meant.queries, counting=counting)
-
-
-def _never(text: str, lang: str | None, created_at: str | None, urls: str | None = None) -> int:
-    return 0

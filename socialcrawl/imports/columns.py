@@ -72,8 +72,23 @@ def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: Trouble) -> F
         mentions += [Mention(place, who, kind) for who, kind in named]
         if post.reply_to is not None:
             replies.append((place, post.reply_to))
-    page = Page(posts, [count(post.text, post.lang, post.created_at, post.urls) for post in posts], mentions)
+    page = Page(posts, _counted(posts, mentions, authors, count), mentions)
     return Found(page, None, times, authors, replies=replies)
+
+
+def _counted(
+    posts: Sequence[PostRow], mentions: Sequence[Mention], authors: Mapping[str, Who], count: Hits
+) -> list[int]:
+    """Return the occurrences of the topic in each post."""
+    named: dict[int, list[str]] = {}
+    for one in mentions:
+        author, name = authors[posts[one.post].author], one.who.id or one.who.username or ""
+        if name not in (author.id, author.username):
+            named.setdefault(one.post, []).append(name)
+    listed = {place: orjson.dumps(names).decode() for place, names in named.items()}
+    return [
+        count(post.text, post.lang, post.created_at, post.urls, listed.get(place)) for place, post in enumerate(posts)
+    ]
 
 
 def _author(row: Row) -> Who:

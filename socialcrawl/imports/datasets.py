@@ -19,7 +19,7 @@ import numpy as np
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.columns import NEEDED
 from socialcrawl.imports.exported import check_names, check_text, table_of
-from socialcrawl.imports.files import read
+from socialcrawl.imports.files import count_nothing, read
 from socialcrawl.imports.grids import Cell, Grid, grid
 from socialcrawl.imports.heads import ENDS, KNOWN, WEIGHTS, is_head, unknown
 from socialcrawl.imports.naming import Naming
@@ -117,7 +117,7 @@ def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Wat
         check_text(path)
         with _table(path, naming, trouble) as table:
             if table is None or set(NEEDED) <= set(table.names or ()):
-                for page in read(path, _never, trouble):
+                for page in read(path, count_nothing, trouble):
                     posts.take(found, page, str(path))
                     watch("reading", rows := rows + len(page.page.posts))
                 continue
@@ -329,7 +329,3 @@ class _Posts:
             found.trouble.add(path, told)
             return None
         return Who(who.id or told.id, told.username or who.username)
-
-
-def _never(text: str, lang: str | None, created_at: str | None, urls: str | None = None) -> int:
-    return 0

@@ -93,8 +93,8 @@ class Judge:
     def counted(self, traces: Traces, nodes: Iterable[int]) -> dict[int, int]:
         """The occurrences of the topic in the posts that a database has of accounts; those without any are left out."""
         found: Counter[int] = Counter()
-        for one in said(traces.connection, nodes) if self.predicate.least else ():
-            found[one.author] += self.topic.hits(one.text, one.lang, one.created_at, one.urls)
+        for one in said(traces.connection, nodes, self.sample.whole.platform) if self.predicate.least else ():
+            found[one.author] += self.topic.hits(*one[1:])
         return dict(found)
 
     def says(self, node: int, who: Who, occurrences: int | None) -> bool | None:

@@ -27,7 +27,7 @@ from socialcrawl.sample.parts import Part, Parts, parts
 from socialcrawl.sample.staying import Links, staying
 from socialcrawl.sample.visits import Held, Visits
 from socialcrawl.settings import Settings, stored
-from socialcrawl.store.audits import Said, languages, said
+from socialcrawl.store.audits import languages, said
 from socialcrawl.store.traces import Begun, Traces
 
 KIND = "sample"
@@ -209,11 +209,6 @@ def spoken(traces: Traces, nodes: Sequence[int]) -> dict[int, str]:
     }
 
 
-def speaks(topic: Topic, posts: Sequence[Said]) -> int:
-    """The occurrences of a topic in some posts."""
-    return sum(topic.hits(one.text, one.lang, one.created_at, one.urls) for one in posts)
-
-
 def _tells(lang: str) -> bool:
     """Whether it is a language: X says und, zxx, qme, qht, ... of posts that are names, tags or links only."""
     return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
@@ -230,7 +225,7 @@ def _subtopics(traces: Traces, found: Drawn, series: Series, sub: Sequence[str])
         return {}
     topics = {word: Topic([word]) for word in sub}
     speakers: dict[str, set[int]] = {word: set() for word in topics}
-    for one in said(traces.connection, found.held.node[found.places].tolist()):
+    for one in said(traces.connection, found.held.node[found.places].tolist(), found.whole.platform):
         for word, topic in topics.items():
             if one.author not in speakers[word] and topic.count(one.text):
                 speakers[word].add(one.author)

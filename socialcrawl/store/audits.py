@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, 
 
 from socialcrawl.model import Who
 from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.counted import counted
 from socialcrawl.store.linked import numbers
 from socialcrawl.store.tables import account, link, outcome, pick, post
 
@@ -118,18 +119,19 @@ def read_by_any(connection: Connection, nodes: Iterable[int]) -> set[int]:
 
 
 class Said(NamedTuple):
-    """A post: its author's node, its text, its language, when it was written and its links, as far as told."""
+    """A post: its author's node, and what of it is counted (see `Topic.hits`), as far as told."""
 
     author: int
     text: str
     lang: str | None
     created_at: str | None
     urls: str | None
+    names: str | None = None
 
 
-def said(connection: Connection, nodes: Iterable[int]) -> Iterator[Said]:
-    """The posts of some accounts that the database has, of any campaign."""
-    columns = select(post.c.author, post.c.text, post.c.lang, post.c.created_at, post.c.urls)
+def said(connection: Connection, nodes: Iterable[int], platform: str) -> Iterator[Said]:
+    """The posts of some accounts of a platform that the database has, of any campaign."""
+    columns = select(post.c.author, *counted(connection, platform))
     with connection.begin():
         lookup = Lookup(connection, columns.where(among(connection, post.c.author)))
         for piece in _pieces(nodes, 500):

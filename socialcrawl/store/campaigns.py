@@ -192,7 +192,8 @@ class _Moved:
         if not why and texts != texts_of(self.held):
             why = ["seeds"]  # this program searches the same topic by other texts
         rule = None if self.held.get(COUNTING) == RULE else counting
-        if rule is not None and rule.differs and epochs.TOPIC in self.held and kind != SAMPLE:
+        counted_otherwise = rule is not None and rule.since > self.held.get(COUNTING, 1)
+        if counted_otherwise and epochs.TOPIC in self.held and kind != SAMPLE:
             why = list(dict.fromkeys([epochs.TOPIC, *why]))
         if why or rule is not None:
             self._write(found, texts, settings["source"]["platform"], now)

@@ -16,6 +16,7 @@ from socialcrawl.optouts import declines
 from socialcrawl.relevance import Hits, Links
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.counted import counted
 from socialcrawl.store.linking import Linking
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.seen import Seen
@@ -61,9 +62,7 @@ class Held:
         self._asked = Lookup(connection, select(*asked).where(among(connection, request.c.digest)))
         came = (request.c.cursor, request.c.post_ids, request.c.nodes)
         self._came = Lookup(connection, select(*came).where(among(connection, request.c.id)))
-        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at, post.c.urls).where(
-            among(connection, post.c.id)
-        )
+        texts = select(post.c.id, *counted(connection, writes.platform)).where(among(connection, post.c.id))
         self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
         who = select(account.c.node, account.c.platform_id, account.c.username)
         self._linking = Linking(connection, reuse.links, writes.platform, reuse.hits)

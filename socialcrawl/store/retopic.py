@@ -15,6 +15,7 @@ from socialcrawl.model import USEFUL
 from socialcrawl.relevance import Hits, worth
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Lookup, among, inserting, setting
+from socialcrawl.store.counted import counted
 from socialcrawl.store.erasure.ledger import Came, came_of
 from socialcrawl.store.linking import Linking, links_of
 from socialcrawl.store.seen import stale
@@ -86,7 +87,7 @@ class _Anew:
         mine = connection.execute(select(table.c.settings, table.c.platform).where(table.c.id == campaign)).one()
         self.linking = Linking(connection, links_of(mine.settings), mine.platform, hits)
         self._counted: dict[str, int] = {}  # the posts that matched the old topic; the others are not remembered
-        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at, post.c.urls)
+        texts = select(post.c.id, *counted(connection, mine.platform))
         self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
         told = (request.c.id, request.c.digest, request.c.kind, request.c.arrived_at, request.c.post_ids)
         self._asked = Lookup(connection, select(*told, request.c.nodes).where(among(connection, request.c.digest)))

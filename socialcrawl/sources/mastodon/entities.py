@@ -1,9 +1,10 @@
 """What Mastodon finds in a text: hashtags and names by its own expressions (Tag, Account), and links.
 
-It knows no cashtags, and its texts show a name without its domain.
+It knows no cashtags, and its texts show a name without its domain: whom a post mentions, its data say.
 """
 
 from socialcrawl.entities import Entities, Mark
+from socialcrawl.sources.mastodon import names
 
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
 _BETWEEN = r"\xb7\u30fb\u200c"  # within a hashtag, not at its end
@@ -22,4 +23,11 @@ NAME = Mark(
     rf"[=/{_WORD}]",
     "[.-]*+[a-z0-9_]",
 )
-ENTITIES = Entities((HASHTAG, NAME), addresses=True)
+
+
+def _full_name(word: str) -> str | None:
+    found = names.full(word, "")
+    return found if word.startswith("@") and names.legal(found) else None
+
+
+ENTITIES = Entities((HASHTAG, NAME), addresses=True, full_name=_full_name)

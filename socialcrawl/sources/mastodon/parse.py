@@ -106,12 +106,12 @@ class Reader:
         statuses = {uri(one): one for one in given if is_open(one) and self._counts(one)}
         known = Known(self.domain, statuses.values())
         rows = [self._row(key, status, known) for key, status in statuses.items()]
-        mentions = [
-            Mention(place, Who(name, name), kind)
-            for place, status in enumerate(statuses.values())
-            for name, kind in mentioned(status, known)
+        named = [mentioned(status, known) for status in statuses.values()]
+        mentions = [Mention(place, Who(name, name), kind) for place, some in enumerate(named) for name, kind in some]
+        hits = [
+            self.hits(row.text, row.lang, row.created_at, row.urls, listed(_counted(some, row.author)))
+            for row, some in zip(rows, named, strict=True)
         ]
-        hits = [self.hits(row.text, row.lang, row.created_at, row.urls) for row in rows]
         return Page(posts=rows, hits=hits, mentions=mentions, accounts=accounts, answered=answered)
 
     def _row(self, key: str, status: Json, known: Known) -> PostRow:
@@ -148,6 +148,11 @@ def _written(status: Json) -> Shown:
     """The text of a status, its warning before it."""
     warning, seen = text(status.get("spoiler_text")), shown(text(status.get("content")) or "")
     return Shown(f"{warning}\n{seen.text}".rstrip(), seen.urls) if warning else seen
+
+
+def _counted(named: Iterable[tuple[str, str]], author: str) -> list[str]:
+    """Return those of the accounts that a post names which count as named by its author; see `store.counted`."""
+    return [name for name, kind in named if kind != "quote" and name != author]
 
 
 def _repeating(original: Json) -> str:
