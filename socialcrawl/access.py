@@ -1,6 +1,6 @@
 """The tokens of a campaign: read from the environment, kept secret, and used by one process at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from socialcrawl.journal import Journal
 from socialcrawl.limits.shared import Sent
 from socialcrawl.model import Credential, Grant, Reply
 from socialcrawl.platforms import known
-from socialcrawl.platforms.platform import Secret
+from socialcrawl.platforms.platform import Platform, Secret, Variables
 from socialcrawl.secret import secret
 from socialcrawl.settings import Settings
 from socialcrawl.tokens import SharedLease, TokenLeases, distinct, mark, state_folder
@@ -19,13 +19,15 @@ class Access:
     """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets.
 
     `marks` tell tokens apart that stood in one variable one after the other: they may belong to two accounts. Who asks
-    without a token has a mark too: the windows are those of this machine's address. `journals` have what was sent with
-    each token, by the names of the credentials.
+    without a token has a mark too: the windows are those of this machine's address. `bills` are the marks of the tokens
+    and of their applications: whoever shares one has one bill. `journals` have what was sent with each token, by the
+    names of the credentials.
     """
 
     credentials: tuple[Credential, ...]
     secrets: dict[str, Secret] = field(repr=False)
     marks: dict[str, str] = field(default_factory=dict)
+    bills: frozenset[str] = frozenset()
     leases: list[SharedLease] = field(default_factory=list, repr=False)
     journals: dict[str, Journal] = field(default_factory=dict)
 
@@ -71,11 +73,7 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
     """
     platform = known.of(settings)
     wanted = platform.credentials(settings)
-    secrets: dict[str, Secret] = {
-        credential.name: secret(env) if isinstance(env, str) else tuple(secret(name) for name in env)
-        for credential, env in wanted
-        if env is not None
-    }
+    secrets = {credential.name: read_token(env) for credential, env in wanted if env is not None}
     distinct(secrets)
     platform.admits(settings, base, secrets)
     credentials = tuple(credential for credential, _ in wanted)
@@ -89,6 +87,28 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
             leases.append(held.take(base, value, name))
             undo.callback(leases[-1].release)
         undo.pop_all()
-    marks = {name: mark(base, value) for name, value in used.items()}
+    marks, bills = mark_tokens(platform, base, used)
     journals = {name: Journal(state_folder() / f"{one}.sent") for name, one in marks.items()}
-    return Access(credentials, secrets, marks, leases, journals)
+    return Access(credentials, secrets, marks, bills, leases, journals)
+
+
+def read_token(variables: Variables | None) -> Secret:
+    """Return the token that environment variables hold; "" where there are none, for who asks without one.
+
+    Raises:
+        SettingsError: a variable is not set or holds no token.
+    """
+    return secret(variables) if isinstance(variables, str) else tuple(map(secret, variables or ())) or ""
+
+
+def mark_tokens(platform: Platform, base: str, tokens: Mapping[str, Secret]) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the marks of tokens by the names of their credentials, and those of whatever has one bill.
+
+    Args:
+        platform: whose tokens they are.
+        base: the server that they are for.
+        tokens: by the names of their credentials; "" for who asks without one.
+    """
+    marks = {name: mark(base, token) for name, token in tokens.items()}
+    applications = {platform.application(token) for token in tokens.values() if token} - {""}
+    return marks, frozenset([*marks.values(), *(mark(base, ("application", one)) for one in applications)])

@@ -28,6 +28,7 @@ from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.run import Parts
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings
+from socialcrawl.siblings import Siblings, unite
 from socialcrawl.sources.ahead import Ahead
 from socialcrawl.sources.excluding import Excluding
 from socialcrawl.sources.focusing import Focus
@@ -141,15 +142,15 @@ def build(
         allowed = _allowed(meant, house)
         undo.callback(allowed.release)
         shared = house.shared if house else Shared()
-        member = shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks)
+        member = shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks, allowed.bills)
         undo.callback(member.leave)
         planner = _planner(meant, allowed, member)
         wire = wired(meant, allowed, clock.now)
         undo.callback(wire.close)
         store, lease = _opened(meant, allowed, clock.now(), change=change)
         undo.pop_all()
-    store.note = allowed.noting(known_as(settings), planner.lanes.longest() + LAG)
-    member.elsewhere = allowed.elsewhere
+    _introduce(member, meant, allowed, store)
+    store.note = allowed.noting(member.ledger, planner.lanes.longest() + LAG)
     along = line(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
     source, ahead = _source(meant, along.texts, store, clock.now)
@@ -191,6 +192,14 @@ def known_as(settings: Settings) -> str:
     """What tells a campaign from all others of a machine: names are its database's own. A password is not shown."""
     where = settings.database
     return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
+
+
+def _introduce(member: Membership, meant: Plan, allowed: Access, store: SqlStore) -> None:
+    """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
+    siblings = Siblings(store, allowed, meant.policy, meant.settings.limits.cycle_day)
+    member.called(siblings.name_ledger(meant.settings.name))
+    member.elsewhere = lambda since: unite(siblings.sent(since), allowed.elsewhere(since))
+    member.cycles = siblings.cycles
 
 
 def _attended(watcher: Watcher, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:

@@ -1,7 +1,10 @@
 """The billing cycle: a month that begins on a day of the month, at midnight UTC, and its cap on posts. Pure."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import inf
+
+from socialcrawl.errors import SettingsError
 
 FIRST = 1
 
@@ -68,6 +71,78 @@ class Cycle:
     def _turn(self, now: float) -> None:
         if now >= self.next:
             self.read, self.next = 0, cycle(now, self.day)[1]
+
+
+Counted = tuple[frozenset[str], Cycle]
+"""The marks of what a campaign is billed by, and the posts that it has read in its billing cycle."""
+
+
+class Cycles:
+    """The billing cycles of campaigns, by ledger, also of those that left or are not open; each ledger counts once.
+
+    The posts of campaigns count together that share a token or an application, or that each share one with a third.
+    """
+
+    def __init__(self) -> None:
+        self._all: dict[str, Counted] = {}
+
+    def go_on(self, ledger: str, cycle: Cycle) -> None:
+        """Let a cycle go on from what was counted before for the same ledger."""
+        if ledger in self._all:
+            before = self._all[ledger][1]
+            cycle.read, cycle.reserved, cycle.next = before.read, before.reserved, before.next
+
+    def count(self, ledger: str, marks: frozenset[str], cycle: Cycle, here: Mapping[str, str]) -> None:
+        """Count a cycle for a ledger, in place of the one before.
+
+        Args:
+            ledger: of the campaign.
+            marks: of its tokens and their applications.
+            cycle: its posts.
+            here: the names of the campaigns that are here, by ledger.
+
+        Raises:
+            SettingsError: another of them shares one and counts otherwise.
+        """
+        before = self._all.get(ledger, (frozenset[str](), cycle))
+        self._all[ledger] = marks, cycle
+        for name in self._linked(ledger):
+            other = self._all[name][1]
+            if name in here and (other.cap, other.day) != (cycle.cap, cycle.day) and (other.cap or cycle.cap):
+                self._all[ledger] = before
+                one, two = here[name], here[ledger]
+                raise SettingsError(
+                    f"The campaigns {one!r} and {two!r} use one token or application and count its billing cycle "
+                    f"differently ({_words(other)}; {_words(cycle)}): give both the same [limits] cycle_day and "
+                    f"[source] policy, or give {two!r} a token of its own."
+                )
+
+    def hear(self, told: Mapping[str, Counted], now: float) -> None:
+        """Take in what ledgers tell of campaigns that are not here, where that is more than was counted before."""
+        for ledger, counted in told.items():
+            before = self._all.get(ledger)
+            if before is None or before[1].counted(now) <= counted[1].counted(now):
+                self._all[ledger] = counted
+
+    def rename(self, before: str, ledger: str) -> None:
+        """Give a ledger the name that tells it from all others; what is counted under that name stays."""
+        if before != ledger and before in self._all:
+            self._all.setdefault(ledger, self._all.pop(before))
+
+    def posts(self, ledger: str, now: float) -> int:
+        """Posts of the cycle that `now` falls in, of all campaigns that count together with one but its own."""
+        return sum(self._all[name][1].counted(now) for name in self._linked(ledger))
+
+    def _linked(self, ledger: str) -> list[str]:
+        marks, found = set(self._all[ledger][0]), [ledger]
+        while more := [name for name, (its, _) in self._all.items() if name not in found and marks & its]:
+            found += more
+            marks.update(*(self._all[name][0] for name in more))
+        return found[1:]
+
+
+def _words(cycle: Cycle) -> str:
+    return "no cap" if cycle.cap is None else f"{cycle.cap:,} posts from day {cycle.day} of the month on"
 
 
 def _midnight(months: int, day: int) -> float:

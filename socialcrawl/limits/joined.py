@@ -5,7 +5,7 @@ that joins can be lived through together with that of the others, in the order o
 than any ledger: what a ledger adds is inserted, and the next request flies alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from heapq import merge
 from math import inf
@@ -31,6 +31,13 @@ class Step(NamedTuple):
     landed: float | None
     act: Callable[[Lane], None]
     some: Some = None
+
+
+class Told(NamedTuple):
+    """A request that others than its ledger tell of; it left at `left` by the clock of whoever sent it."""
+
+    left: float
+    step: Step
 
 
 class TapedLane(Lane):
@@ -121,21 +128,29 @@ class JoinedLane(TapedLane):
         super().__init__(mark, endpoint, rules, offset, heads)
         self.members: dict[str, Claimant] = {}
         self.shares = {place: Shares(self.members) for place in heads}  # by the place of the window
-        self.known: dict[str, float] = {}  # by campaign, when the latest request left that is counted
-        self.told: dict[str, list[Step]] = {}  # by campaign, what was counted before its ledger told of it
+        self.known: dict[str, float] = {}  # by ledger, when the latest request left that is counted
+        self.ahead: dict[str, set[float]] = {}  # by ledger, when others left that are, by a clock ahead of ours
+        self.told: dict[str, list[Told]] = {}  # by ledger, what was counted before that was folded
 
-    def adopt(self, campaign: str, past: TapedLane) -> None:
-        """Count what the ledger of a campaign tells and was not counted yet; nothing in flight is forgotten."""
+    def adopt(self, ledger: str, past: TapedLane, ahead: Collection[float] = ()) -> None:
+        """Count what a ledger tells and was not counted yet; nothing in flight is forgotten.
+
+        Args:
+            ledger: its name.
+            past: the lane in which it was lived through.
+            ahead: when those of its requests left that count as of now, as it dates them later.
+        """
         for endpoint, until in past.gates.items():
             if endpoint:
                 self.rest(until, endpoint, past.reasons[endpoint])
             else:  # its windows are closed by the tape
                 self.gates[""], self.reasons[""] = until, past.reasons[""]
-        known = self.known.get(campaign)
-        steps = [step for step in past.tape or () if known is None or step.sent > known]
+        known = self.known.get(ledger, -inf)
+        steps = [step for step in past.tape or () if step.sent > known]
+        self._foresee(ledger, ahead)
         if steps:
-            self.known[campaign] = latest = max(step.sent for step in steps)
-            self.told[campaign] = [step for step in self.told.get(campaign, ()) if step.sent > latest]
+            self.known[ledger] = latest = max(step.sent for step in steps)
+            self.told[ledger] = [told for told in self.told.get(ledger, ()) if told.step.sent > latest]
         elif self.tape != []:
             return
         if self.tape is None:
@@ -144,18 +159,19 @@ class JoinedLane(TapedLane):
             self._live_through(list(merge(self.tape, steps, key=lambda step: step.at)))
         self.probe()
 
-    def count(self, campaign: str, steps: Sequence[Step]) -> None:
-        """Count what a campaign has sent, as others than its ledger tell, and what was not counted yet.
+    def count(self, ledger: str, told: Iterable[Told]) -> None:
+        """Count what others than a ledger tell of its requests, and what was not counted yet.
 
-        Its ledger, which tells more, takes the place of that where it comes before the first good answer.
+        The ledger, which tells more, takes the place of that where it is folded before the first good answer.
         """
-        told = self.told.setdefault(campaign, [])
-        latest = max((self.known.get(campaign, -inf), *(step.sent for step in told)))
-        if fresh := [step for step in steps if step.sent > latest]:
-            told += fresh
+        before = self.told.setdefault(ledger, [])
+        latest = max((self.known.get(ledger, -inf), *(one.step.sent for one in before)))
+        counted = self.ahead.get(ledger, set()) | {one.left for one in before}
+        if fresh := [one for one in told if one.left > latest and one.left not in counted]:
+            before += fresh
             if self.tape is None:
                 self.heard()
-            self._insert(fresh)
+            self._insert(sorted((one.step for one in fresh), key=lambda step: step.sent))
             self.probe()
 
     def doubt(self) -> None:
@@ -166,8 +182,9 @@ class JoinedLane(TapedLane):
     def heard(self) -> None:
         """Note that the windows know better than any ledger from now on."""
         self.tape = None
-        for campaign, steps in self.told.items():
-            self.known[campaign] = max((self.known.get(campaign, -inf), *(step.sent for step in steps)))
+        for ledger, told in self.told.items():
+            self.known[ledger] = max((self.known.get(ledger, -inf), *(one.step.sent for one in told)))
+            self._foresee(ledger, (one.left for one in told if one.left > one.step.sent))
         self.told.clear()
 
     def succeed(self, old: "JoinedLane") -> None:
@@ -183,7 +200,7 @@ class JoinedLane(TapedLane):
         self.gates.update(old.gates)
         self.reasons.update(old.reasons)
         old.heard()
-        self.known, self.tape = dict(old.known), None
+        self.known, self.ahead, self.tape = dict(old.known), dict(old.ahead), None
         self.probe()
 
     def shift(self, delta: float) -> None:
@@ -198,7 +215,11 @@ class JoinedLane(TapedLane):
         for step in steps:
             step.act(self)
         self.tape = steps
-        self._insert([step for told in self.told.values() for step in told])
+        self._insert([one.step for told in self.told.values() for one in told])
+
+    def _foresee(self, ledger: str, lefts: Iterable[float]) -> None:
+        if found := {*lefts}:
+            self.ahead.setdefault(ledger, set()).update(found)
 
     def _insert(self, steps: list[Step]) -> None:
         for place, one in enumerate(self.windows):
@@ -219,8 +240,8 @@ class JoinedLane(TapedLane):
 class Part(Lane):
     """A lane as one of its campaigns sees it: the windows are everybody's, of their slots it has a share."""
 
-    def __init__(self, credential: str, campaign: str, whole: JoinedLane, member: Claimant) -> None:
-        self.credential, self.campaign, self.whole = credential, campaign, whole
+    def __init__(self, credential: str, campaign: str, whole: JoinedLane, member: Claimant, ledger: str) -> None:
+        self.credential, self.campaign, self.whole, self.ledger = credential, campaign, whole, ledger
         self.endpoint, self.offset, self.aligned, self.heads = whole.endpoint, whole.offset, whole.aligned, whole.heads
         self.rules, self.windows, self.daily, self.gates = whole.rules, whole.windows, whole.daily, whole.gates
         self.reasons = whole.reasons
@@ -243,7 +264,7 @@ class Part(Lane):
         """Count a request of the campaign that leaves at `now`."""
         for place in self._heads(some):
             self.whole.shares[place].take(self.campaign, self.windows[place], now)
-        self.whole.known[self.campaign] = max(now, self.whole.known.get(self.campaign, now))
+        self.whole.known[self.ledger] = max(now, self.whole.known.get(self.ledger, now))
         self.whole.take(now, some)
         self.flying.append((now, some))
 

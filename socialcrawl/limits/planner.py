@@ -13,7 +13,7 @@ from socialcrawl.limits.outage import Outage
 from socialcrawl.limits.policy import Policy, host
 from socialcrawl.limits.received import LAG
 from socialcrawl.limits.retry import FEW, LONGEST, PROBE, Backoff
-from socialcrawl.limits.shared import Membership, SharedLanes
+from socialcrawl.limits.shared import Membership, PastLanes, SharedLanes
 from socialcrawl.limits.strand import Way
 from socialcrawl.limits.window import DAY, longest
 from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
@@ -104,12 +104,15 @@ class WindowPlanner:
         finally:
             past, self.lanes = self.lanes, lanes
         elsewhere = {} if self.shared is None else self.shared.elsewhere(now - lanes.longest() - LAG)
+        cycles = {} if self.shared is None or self.cycle.cap is None else self.shared.listen(now)
         with self._lock:
             lanes.join(past)
-            if self.shared is not None:
-                self.shared.count(self.cycle)
             if isinstance(lanes, SharedLanes):
                 lanes.count(elsewhere, now)
+            if self.shared is not None:
+                self.shared.count(self.cycle)
+                self.shared.hear(cycles, now)
+                self.shared.folded = True
         self.backoff.anew()
         self.resting.clear()
         self.odd, self.quiet = 0, -inf
@@ -194,11 +197,11 @@ class WindowPlanner:
 
     def _relive(self, ledger: Ledger, now: float) -> None:
         flying: list[tuple[float, int, Grant, Reply | None]] = []  # a heap by arrival
-        ahead = False
+        ahead = set[float]()
         for number, (told, answer) in enumerate(self._recent(ledger, now)):
             grant, reply = told, answer
             if told.at > now or (answer is not None and answer.at > now):
-                ahead = True
+                ahead.add(told.at)
                 grant = replace(told, at=min(told.at, now))
                 reply = answer and replace(answer, at=min(answer.at, now))
             while flying and flying[0][0] <= grant.at:
@@ -213,6 +216,8 @@ class WindowPlanner:
             self._land(*heappop(flying)[2:])
         if ahead:
             self.lanes.doubt()
+        if isinstance(self.lanes, PastLanes):
+            self.lanes.ahead = ahead
 
     def _recent(self, ledger: Ledger, now: float) -> Ledger:
         """The part of a ledger that windows may still remember; what lies before is only paid for."""
@@ -223,11 +228,9 @@ class WindowPlanner:
         if (daily := ledger.daily()) is not None and daily > last - 2 * DAY:
             begin = min(begin, last - 2 * DAY)  # windows that only headers know of
         for sums in ledger.before(begin):
-            endpoint = self.policy.known(sums.endpoint)
-            posts = sums.posts + (sums.items if endpoint and endpoint.returns == "post" else 0)
-            self.budget.add(sums.requests, posts if endpoint else 0, sums.money, sums.began)
-            if endpoint:
-                self.cycle.settle(0, posts, sums.day)
+            posts = self.policy.posts_of(sums)
+            self.budget.add(sums.requests, posts, sums.money, sums.began)
+            self.cycle.settle(0, posts, sums.day)
         return ledger.since(begin)
 
     def _land(self, grant: Grant, reply: Reply | None) -> None:

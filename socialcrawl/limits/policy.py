@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from socialcrawl.model import MILLS_PER_DOLLAR, Request
+from socialcrawl.protocols import Sums
 
 ANY = "/*"  # the endpoint that stands for all paths of no other name
 
@@ -131,6 +132,11 @@ class Policy:
     def most(self, endpoint: str, items: int) -> int:
         """The dearest price of a request that returns up to `items` resources."""
         return self.price(self.endpoint(endpoint).returns, items) + self.fee(endpoint)
+
+    def posts_of(self, sums: Sums) -> int:
+        """Return the posts that a part of a ledger may have read; of an endpoint that is not known here, none."""
+        endpoint = self.known(sums.endpoint)
+        return 0 if endpoint is None else sums.posts + (sums.items if endpoint.returns == "post" else 0)
 
     def page_of(self, request: Request, room: Callable[[int, int, int], float]) -> Request:
         """Return a request for as many of its resources as there is room for, and not fewer than the smallest page.

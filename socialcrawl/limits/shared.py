@@ -12,8 +12,8 @@ from threading import RLock
 from typing import NamedTuple
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.cycle import Cycle
-from socialcrawl.limits.joined import JoinedLane, Part, Step, TapedLane, TapedOffset
+from socialcrawl.limits.cycle import Counted, Cycle, Cycles
+from socialcrawl.limits.joined import JoinedLane, Part, Step, TapedLane, TapedOffset, Told
 from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.lanes import FEW, Lanes
 from socialcrawl.limits.offset import Offset
@@ -22,6 +22,7 @@ from socialcrawl.limits.received import LAG
 from socialcrawl.limits.strand import Strand, Way
 from socialcrawl.model import Credential, Grant, Reply
 
+LATELY = 60.0  # seconds for which the posts of a ledger that was read need not be counted again
 Place = tuple[str, str]
 """The mark of a token, and an endpoint."""
 
@@ -39,7 +40,7 @@ class Sent(NamedTuple):
 
 
 Elsewhere = Callable[[float], Mapping[str, Sequence[Sent]]]
-"""What each campaign has sent since an instant with tokens of ours, open or not, in whichever process."""
+"""What has been sent since an instant with tokens of ours, by ledger: of campaigns open or not, in any process."""
 
 
 class Shared:
@@ -56,11 +57,15 @@ class Shared:
         self.on_release: Callable[[str], None] | None = None
         self.members: dict[str, Membership] = {}
         self._lanes: dict[Place, JoinedLane] = {}
+        self.ledgers: dict[str, str] = {}  # what the ledger of each campaign is called, also of those that left
         self._clocks: dict[str, TapedOffset] = {}  # by mark and by address
-        self._cycles: dict[str, tuple[frozenset[str], Cycle]] = {}  # by campaign, also of those that left
+        self.cycles = Cycles()
+        self.heard: dict[str, float] = {}  # when ledgers of campaigns that are not here were read for that
         self._many = FEW
 
-    def join(self, campaign: str, weight: float, base: str, marks: Mapping[str, str]) -> "Membership":
+    def join(
+        self, campaign: str, weight: float, base: str, marks: Mapping[str, str], bills: Iterable[str] = ()
+    ) -> "Membership":
         """A campaign's part in the windows.
 
         Args:
@@ -68,6 +73,7 @@ class Shared:
             weight: its share, in proportion to the weights of the others.
             base: the address of the server.
             marks: of its tokens, by the names of the credentials; a credential without one is shared with nobody.
+            bills: the marks of what it is billed by, beside its tokens.
 
         Raises:
             SettingsError: a campaign of this name has joined already.
@@ -80,6 +86,7 @@ class Shared:
             for key in (*marks.values(), base):
                 self._clocks.setdefault(key, clock)
             member = self.members[campaign] = Membership(self, campaign, weight, dict(marks), clock)
+            member.bills = frozenset(bills)
             return member
 
     def shift(self, delta: float) -> None:
@@ -119,40 +126,6 @@ class Shared:
             for name in sorted(names):
                 self.on_release(name)
 
-    def count(self, campaign: str, marks: Iterable[str], cycle: Cycle) -> None:
-        """Count the posts of a billing cycle together with those of the campaigns that share a token.
-
-        Raises:
-            SettingsError: one of them counts them otherwise.
-        """
-        before = self._cycles.get(campaign)
-        self._cycles[campaign] = frozenset(marks), cycle
-        for name in self._linked(campaign):
-            other = self._cycles[name][1]
-            if name in self.members and (other.cap, other.day) != (cycle.cap, cycle.day) and (other.cap or cycle.cap):
-                self._cycles[campaign] = before or (frozenset(), cycle)
-                raise SettingsError(
-                    f"The campaigns {name!r} and {campaign!r} use the same token and count its billing cycle "
-                    f"differently ({_counting(other)}; {_counting(cycle)}): give both the same [limits] cycle_day and "
-                    f"[source] policy, or give {campaign!r} a token of its own."
-                )
-
-    def counted(self, campaign: str) -> Cycle | None:
-        """The posts that a campaign has counted so far."""
-        return self._cycles[campaign][1] if campaign in self._cycles else None
-
-    def posts(self, campaign: str, now: float) -> int:
-        """Posts that the other campaigns which share a token may have read in the billing cycle."""
-        return sum(self._cycles[name][1].counted(now) for name in self._linked(campaign))
-
-    def _linked(self, campaign: str) -> list[str]:
-        """The other campaigns that share a token with one, or with one that does."""
-        marks, found = set(self._cycles[campaign][0]), [campaign]
-        while more := [name for name, (his, _) in self._cycles.items() if name not in found and marks & his]:
-            found += more
-            marks.update(*(self._cycles[name][0] for name in more))
-        return found[1:]
-
 
 class Membership:
     """The part that one campaign has in shared windows.
@@ -162,7 +135,11 @@ class Membership:
         eager: whether it claims its share.
         rules: of the lanes that it may use; `pools` their names by endpoint.
         move: called when the clock was set.
+        bills: the marks of what it is billed by, beside its tokens.
+        folded: whether what its ledger tells is counted.
         elsewhere: reads what other campaigns have sent, which need not be open.
+        cycles: reads what other campaigns have read in the billing cycle that an instant falls in, by ledger, but for
+            some ledgers.
     """
 
     def __init__(
@@ -170,13 +147,26 @@ class Membership:
     ) -> None:
         self.shared, self.campaign, self.weight, self.clock = shared, campaign, weight, clock
         self.lock = shared.lock
-        self.eager = False
+        self.eager = self.folded = False
         self.rules: dict[Place, tuple[Rule, ...]] = {}
         self.pools: dict[str, tuple[str, ...]] = {}
         self.move: Callable[[float], None] | None = None
         self.elsewhere: Elsewhere = lambda since: {}
+        self.cycles: Callable[[float, Collection[str]], Mapping[str, Counted]] = lambda now, known: {}
+        self.bills = frozenset[str]()
         self._marks = marks
         self._parts: list[Part] = []
+
+    @property
+    def ledger(self) -> str:
+        """What tells its ledger from all others, whatever its database is called in campaign files."""
+        return self.shared.ledgers.get(self.campaign, self.campaign)
+
+    def called(self, ledger: str) -> None:
+        """Take in what its ledger is called, once its database is open."""
+        with self.lock:
+            self.shared.cycles.rename(self.ledger, ledger)
+            self.shared.ledgers[self.campaign] = ledger
 
     def hungry(self) -> None:
         """Claim its share of the windows that it asks for: its turn begins."""
@@ -214,19 +204,30 @@ class Membership:
                 for place in rules.keys() & other.rules.keys() if other is not self else ():
                     alike = other.pools[place[1]] == pools[place[1]]
                     _agree(other.campaign, other.rules[place], self.campaign, rules[place], place[1], alike=alike)
-            if (before := self.shared.counted(self.campaign)) is not None:
-                cycle.read, cycle.reserved, cycle.next = before.read, before.reserved, before.next
-            self.shared.count(self.campaign, (mark for mark, _ in rules), cycle)
+            self.shared.cycles.go_on(self.ledger, cycle)
+            self._count(cycle, rules)
             self._let_go()
             self.rules, self.pools, self.move = rules, pools, move
 
     def count(self, cycle: Cycle) -> None:
-        """Count these posts for the campaign, see `Shared.count`."""
-        self.shared.count(self.campaign, (mark for mark, _ in self.rules), cycle)
+        """Count these posts for the campaign, see `Cycles.count`."""
+        self._count(cycle, self.rules)
+
+    def listen(self, now: float) -> Mapping[str, Counted]:
+        """Return what other campaigns have read in the billing cycle, of which nobody here has told lately."""
+        with self.lock:
+            known = self._here() | {ledger for ledger, at in self.shared.heard.items() if now - LATELY < at <= now}
+        return self.cycles(now, known)
+
+    def hear(self, cycles: Mapping[str, Counted], now: float) -> None:
+        """Count the posts of campaigns that are not here, as their ledgers tell."""
+        told = {ledger: counted for ledger, counted in cycles.items() if ledger not in self._here()}
+        self.shared.cycles.hear(told, now)
+        self.shared.heard.update(dict.fromkeys(told, now))
 
     def posts(self, now: float) -> int:
         """Posts of the billing cycle that others with its tokens may have read."""
-        return self.shared.posts(self.campaign, now)
+        return self.shared.cycles.posts(self.ledger, now)
 
     def mark(self, credential: str) -> str:
         """What tells a token from others; one without a mark is the campaign's own."""
@@ -235,7 +236,7 @@ class Membership:
     def part(self, credential: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Part:
         """The campaign's part of a lane."""
         whole = self.shared.lane((self.mark(credential), where), rules, self.at(host(where)), heads)
-        self._parts.append(Part(credential, self.campaign, whole, self))
+        self._parts.append(Part(credential, self.campaign, whole, self, self.ledger))
         return self._parts[-1]
 
     def at(self, name: str) -> TapedOffset:
@@ -249,6 +250,13 @@ class Membership:
         gone = {id(part) for part in parts}
         self._parts = [part for part in self._parts if id(part) not in gone]
 
+    def _here(self) -> set[str]:
+        return {member.ledger for member in self.shared.members.values() if member.folded}
+
+    def _count(self, cycle: Cycle, rules: Iterable[Place]) -> None:
+        here = {member.ledger: member.campaign for member in self.shared.members.values()}
+        self.shared.cycles.count(self.ledger, self.bills | {mark for mark, _ in rules}, cycle, here)
+
     def _release(self) -> set[str]:
         self.eager = False
         return {name for part in self._parts for name in part.release()}
@@ -260,13 +268,20 @@ class Membership:
 
 
 class PastLanes(Lanes):
-    """Lanes in which a ledger is lived through, to be joined with those that are shared."""
+    """Lanes in which a ledger is lived through, to be joined with those that are shared.
+
+    Attributes:
+        taped: the lanes, by credential and place.
+        doubted: whether the past was dated by a clock that was set since.
+        ahead: when requests left that count as of now, as the ledger dates them later.
+    """
 
     def __init__(self, policy: Policy, credentials: Sequence[Credential]) -> None:
         super().__init__(policy, credentials)
         self.offset = TapedOffset()
         self.taped: dict[tuple[str, str], TapedLane] = {}
         self.doubted = False
+        self.ahead: set[float] = set()
 
     def doubt(self) -> None:
         """Note that the past was dated by a clock that was set since."""
@@ -329,17 +344,17 @@ class SharedLanes(Lanes):
                 if part is None:
                     part = self._lanes[name, where] = self._made(name, where, lane.rules, lane.heads)
                 if isinstance(part, Part):
-                    part.whole.adopt(self.member.campaign, lane)
+                    part.whole.adopt(self.member.ledger, lane, past.ahead)
                     if past.doubted:
                         part.whole.doubt()
 
     def count(self, elsewhere: Mapping[str, Sequence[Sent]], now: float) -> None:
-        """Count what campaigns have sent, by their names, but for what was counted before.
+        """Count what was sent, by ledger, but for what was counted before.
 
         That tells nothing of when windows began: each request counts for as long as it may.
         """
-        for campaign, requests in elsewhere.items():
-            steps: dict[int, tuple[JoinedLane, list[Step]]] = {}
+        for ledger, requests in elsewhere.items():
+            told: dict[int, tuple[JoinedLane, list[Told]]] = {}
             for one in requests:
                 way = self.lane(one.credential, one.endpoint) if self.policy.known(one.endpoint) else None
                 part, some = (way.lane, way.some) if isinstance(way, Strand) else (way, None)
@@ -347,9 +362,9 @@ class SharedLanes(Lanes):
                     left = min(one.left, now)
                     landed = left + LAG if one.landed is None else min(one.landed, now)
                     step = Step(landed, left, landed, lambda lane: None, some)
-                    steps.setdefault(id(part.whole), (part.whole, []))[1].append(step)
-            for whole, told in steps.values():
-                whole.count(campaign, sorted(told, key=lambda step: step.sent))
+                    told.setdefault(id(part.whole), (part.whole, []))[1].append(Told(one.left, step))
+            for whole, steps in told.values():
+                whole.count(ledger, steps)
 
     def shift(self, delta: float) -> None:
         """Do nothing: `Shared.shift` moves what is shared."""
@@ -373,10 +388,6 @@ def _agree(one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], e
         f"The campaigns {one} and {other} use the same token by different rules for {endpoint} ({_words(his)}; "
         f"{_words(its)}): give both the same {key}, or give {other} a token of its own."
     )
-
-
-def _counting(cycle: Cycle) -> str:
-    return "no cap" if cycle.cap is None else f"{cycle.cap:,} posts from day {cycle.day} of the month on"
 
 
 def _words(rules: tuple[Rule, ...]) -> str:

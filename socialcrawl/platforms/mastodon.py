@@ -98,6 +98,10 @@ class Mastodon:
     def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
         """See `Platform.admits`: there is one token at most."""
 
+    def application(self, secret: Secret) -> str:
+        """See `Platform.application`: nothing is billed."""
+        return ""
+
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`: on the campaign's own instance."""
         return f"{home(settings)}{STATUSES}"

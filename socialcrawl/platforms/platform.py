@@ -118,6 +118,9 @@ class Platform(Protocol):
             SettingsError: they do not; the message says what to do and shows no token.
         """
 
+    def application(self, secret: Secret) -> str:
+        """What a token says of the application that it belongs to, whose tokens have one bill; "" where nothing."""
+
     def timeline(self, settings: Settings, base: str) -> str:
         """The endpoint that most requests go to, with its host where there are many."""
 

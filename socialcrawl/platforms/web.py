@@ -84,6 +84,10 @@ class Web:
     def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
         """See `Platform.admits`: there is one token at most."""
 
+    def application(self, secret: Secret) -> str:
+        """See `Platform.application`: nothing is billed."""
+        return ""
+
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`: any page, on a host of its own."""
         return ANY

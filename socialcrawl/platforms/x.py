@@ -12,7 +12,7 @@ from socialcrawl.platforms.platform import Keys, Secret, Terms, Variables, Wired
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
-from socialcrawl.sources.x.applications import POLICY, check_applications
+from socialcrawl.sources.x.applications import POLICY, application_of, check_applications
 from socialcrawl.sources.x.entities import ENTITIES
 from socialcrawl.sources.x.meters import probe_request
 from socialcrawl.sources.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, MENTIONS, SEARCH, TIMELINE, XSource, span
@@ -93,6 +93,10 @@ class X:
                 one.name: env if isinstance(env, str) else env[0] for one, env in self.credentials(settings) if env
             }
             check_applications(secrets, settings.source.applications, named)
+
+    def application(self, secret: Secret) -> str:
+        """See `Platform.application`."""
+        return application_of(secret)
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""

@@ -127,6 +127,20 @@ def inode(where: Where) -> tuple[int, int] | None:
     return told.st_dev, told.st_ino
 
 
+def identify(connection: Connection) -> str:
+    """Return what tells a database from all others, however campaign files write its place."""
+    where = of(connection)
+    if isinstance(where, Path):
+        return str(where.resolve())
+    asked = (
+        "select system_identifier, (select oid from pg_database where datname = current_database()) "
+        "from pg_control_system()"
+    )
+    with suppress(DBAPIError), unlocked(connection):  # a server may keep that to itself
+        return "postgresql {}/{}".format(*connection.exec_driver_sql(asked).one())
+    return str(where)
+
+
 def engine(where: Where, *, durable: bool = False, busy: float | None = None) -> Engine:
     """An SQLAlchemy engine on a database. Its transactions are those of one writer: the others wait for their turn.
 

@@ -1,16 +1,19 @@
 """The ledger read back: request by request, or what lies long back as sums."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, case, func, select
 
 from socialcrawl.model import Grant, Reply, Request, iso, unix
 from socialcrawl.protocols import Sums
 from socialcrawl.store import reading
+from socialcrawl.store.database import unlocked
 from socialcrawl.store.tables import DAILY, request
+from socialcrawl.store.tables import campaign as table
+from socialcrawl.store.trouble import in_words
 
 LEDGER = (
     "n", "part", "endpoint", "credential", "items", "most", "sent_at", "arrived_at", "kind", "status", "posts", "cost",
@@ -53,6 +56,17 @@ class Requests:
 
     def before(self, at: float) -> Iterator[Sums]:
         """See `protocols.Summed.before`."""
+        yield from self._sums(request.c.sent_at < iso(at))
+
+    def after(self, at: float) -> Iterator[Sums]:
+        """Return the requests that left at `at` or later, summed, in order of the day."""
+        yield from self._sums(request.c.sent_at >= iso(at))
+
+    def since(self, at: float) -> Iterator[tuple[Grant, Reply | None]]:
+        """See `protocols.Summed.since`."""
+        yield from self._rows(self._sent & (request.c.sent_at >= iso(at)))
+
+    def _sums(self, which: ColumnElement[Any]) -> Iterator[Sums]:
         sums = select(
             request.c.endpoint,
             DAY,
@@ -61,7 +75,7 @@ class Requests:
             func.coalesce(func.sum(case((LOST, 0), else_=request.c.posts)), 0),
             func.coalesce(func.sum(case((LOST, request.c["items"]), else_=0)), 0),
             func.coalesce(func.sum(func.coalesce(request.c.cost, request.c.most)), 0),
-        ).where(self._sent, request.c.sent_at < iso(at))
+        ).where(self._sent, which)
         with self.transaction():
             rows = self.connection.execute(
                 sums.group_by(request.c.endpoint, "day").order_by("day", request.c.endpoint)
@@ -70,13 +84,46 @@ class Requests:
             midnight = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()
             yield Sums(endpoint, midnight, count, unix(first), int(posts), int(items), int(money))
 
-    def since(self, at: float) -> Iterator[tuple[Grant, Reply | None]]:
-        """See `protocols.Summed.since`."""
-        yield from self._rows(self._sent & (request.c.sent_at >= iso(at)))
-
     def _rows(self, which: ColumnElement[Any]) -> Iterator[tuple[Grant, Reply | None]]:
         rows = select(*(request.c[name] for name in LEDGER)).where(which).order_by(request.c.id)
         with self.transaction():
             for row in self.connection.execute(rows):
                 asked = Request((row.n, row.part), row.endpoint, {}, row.items, row.most)
                 yield Grant(asked, row.credential, unix(row.sent_at)), reading.reply(row) if row.arrived_at else None
+
+
+class Sibling(NamedTuple):
+    """Another campaign of a database: its name, the settings that it ran with last (JSON), and its ledger."""
+
+    name: str
+    settings: str
+    ledger: Requests
+
+
+def find_siblings(connection: Connection, campaign: int, since: float) -> list[Sibling]:
+    """Return the other campaigns of a database on the same platform that have sent something since an instant.
+
+    That waits for no writer.
+
+    Args:
+        connection: to the database.
+        campaign: campaign.id of the one.
+        since: Unix seconds.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+
+    @contextmanager
+    def look() -> Iterator[None]:
+        with in_words(connection), unlocked(connection):
+            yield
+
+    lately = (request.c.campaign == table.c.id) & (request.c.sent_at >= iso(since))
+    platform = select(table.c.platform).where(table.c.id == campaign).scalar_subquery()
+    others = select(table).where(
+        table.c.id != campaign, table.c.platform == platform, select(request.c.id).where(lately).exists()
+    )
+    with look():
+        rows = connection.execute(others.order_by(table.c.id)).all()
+    return [Sibling(row.name, row.settings, Requests(connection, row.id, look)) for row in rows]

@@ -35,6 +35,14 @@ def number_of(token: str) -> int | None:
     return int.from_bytes(head[16:], "little") or None
 
 
+def application_of(token: str | tuple[str, ...]) -> str:
+    """Return what a token says of its application: a number, or an API key; "" where it says nothing."""
+    if isinstance(token, tuple):
+        return f"key {token[0]}"
+    number = number_of(token)
+    return "" if number is None else f"number {number}"
+
+
 def check_applications(
     tokens: Mapping[str, str | tuple[str, ...]], said: str | None, variables: Mapping[str, str]
 ) -> None:
