@@ -160,7 +160,7 @@ def test_who_posted_of_late_is_alive_on_every_platform(on, days, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("budget", "most"), [({"max_requests": 2}, 200), ({"max_money": 1.5}, 150), ({"max_nodes": 30}, 30)], ids=str
+    ("budget", "most"), [({"max_requests": 2}, 200), ({"max_money": 1.5}, 300), ({"max_nodes": 30}, 30)], ids=str
 )
 def test_a_budget_ends_the_tests_and_more_of_it_goes_on(budget, most, world, tmp_path):
     with running(posts(), missing=SHARE, limit=MANY) as mock:
@@ -171,6 +171,8 @@ def test_a_budget_ends_the_tests_and_more_of_it_goes_on(budget, most, world, tmp
         tested = len(found_in(tmp_path / "a.db"))
         assert 0 < tested <= most
         assert tested == most or "max_nodes" not in budget, "some of the hundred that one request answers for"
+        ((spent,),) = rows(tmp_path / "a.db", "select sum(cost) from request")
+        assert "max_money" not in budget or 149_000 < spent <= 150_000, "less than an account costs is left"
         assert crawl(refreshing(mock.url, tmp_path / "a.db"))[0].kind == "done"
     assert len(found_in(tmp_path / "a.db")) == len(world.keys)
 

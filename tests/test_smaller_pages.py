@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.liveness import Activity
 from socialcrawl.mock.server import running
+from socialcrawl.mock.world import build_world
 from socialcrawl.model import Answer, Credential, Grant, Node, Page, Pick, PostRow, Reply, Request, Stop, Who
 from socialcrawl.policies import policy
 from socialcrawl.sources.bluesky.source import BlueskySource
@@ -91,6 +93,24 @@ def test_money_and_the_cap_of_a_billing_cycle_make_pages_smaller_too():
     users = read(planner(money=POLICY.fee(USERS) + POLICY.price("user", 3)), asked(USERS), 0)
     assert (users.items, users.most) == (3, POLICY.fee(USERS) + 3 * POLICY.price("user", 1))
     assert isinstance(planner(money=POLICY.fee(USERS)).take(asked(USERS), 100.0), Stop)
+
+
+NAMED = [f"u{n}" for n in range(100)]
+
+
+@pytest.mark.parametrize(("cents", "size"), [(1000, 100), (102, 100), (101, 99), (52, 50), (3, 1), (2, None)])
+@pytest.mark.parametrize("parameter", ["ids", "usernames"])
+def test_a_look_up_names_as_many_accounts_as_the_budget_pays_for(parameter, cents, size):
+    named = Request((4, 2), USERS, {parameter: ",".join(NAMED), "user.fields": "id,name"}, 100, POLICY.most(USERS, 100))
+    answer = planner(money=1000 * cents).take(named, 100.0)
+    if size is None:
+        assert "the next request may cost $0.03" in answer.why
+        return
+    assert answer.request == replace(
+        named, params={**named.params, parameter: ",".join(NAMED[:size])}, items=size, most=POLICY.most(USERS, size)
+    )
+    whole = replace(named, endpoint=WHOLE)
+    assert planner(posts=99).take(whole, 100.0).kind == "budget", "this endpoint has one size only"
 
 
 def test_no_page_is_made_smaller_while_something_in_flight_may_give_back_what_it_reserved():
@@ -184,6 +204,65 @@ def test_a_talk_that_was_given_a_smaller_page_asks_for_the_rest_and_reads_as_muc
     ]  # fmt: skip
 
 
+def looks(act, *replies, count=5):
+    """What a talk about accounts looks up, request by request, when it is sent these replies; and what it finds."""
+    source = XSource(policy("x"), TWEET, [], activity=Activity(None))
+    batch = tuple(Pick(n, Node(n), act) for n in range(count))
+    (talk,) = source.talks(batch, {pick.node: Who(str(pick.n), None) for pick in batch})
+    requests = [next(talk), *(talk.send(reply) for reply in replies[:-1])]
+    with pytest.raises(StopIteration) as end:
+        talk.send(replies[-1])
+    assert [request.key for request in requests] == [(0, part) for part in range(len(replies))]
+    assert all(request.items == request.params["ids"].count(",") + 1 for request in requests)
+    found = {n: outcome.missing for n, outcome in end.value.value.items()}
+    return [request.params["ids"] for request in requests], found
+
+
+def told(items, found="", kind="ok", missing=""):
+    there, gone = {Node(int(n)): n for n in found}, dict.fromkeys((Node(int(n)) for n in missing), "suspended")
+    return Reply(kind, 5.0, rows=Answer(found=there, missing=gone), items=items)
+
+
+ACTS = pytest.mark.parametrize("act", ["resolve", "probe"])
+
+
+@ACTS
+def test_a_look_up_that_was_granted_for_some_goes_on_with_the_others(act):
+    asked, found = looks(act, told(2, "0", missing="1"), told(1, "2"), told(2, "34"))
+    assert asked == ["0,1,2,3,4", "2,3,4", "3,4"]
+    assert found == {0: None, 1: "suspended", 2: None, 3: None, 4: None}
+
+
+@ACTS
+def test_whoever_is_not_answered_about_is_asked_for_once_more_and_no_more_than_that(act):
+    asked, found = looks(act, told(2, "0"), told(2, "2"), told(2, "34"))
+    assert asked == ["0,1,2,3,4", "1,2,3,4", "3,4"]
+    assert found == {0: None, 1: "unknown", 2: None, 3: None, 4: None}
+
+
+@ACTS
+def test_a_look_up_of_some_that_failed_puts_off_these_and_not_the_others(act):
+    asked, found = looks(act, told(3, kind="broken"), told(2, "34"))
+    assert asked == ["0,1,2,3,4", "3,4"]
+    assert found == {0: "temporary", 1: "temporary", 2: "temporary", 3: None, 4: None}
+
+
+def test_whom_an_answer_tells_of_was_asked_for_wherever_it_stood_in_the_list():
+    """After a restart the list may have one more account, whose id was learned meanwhile."""
+    asked, found = looks("resolve", told(4, "0234"), told(1, "1"))
+    assert asked == ["0,1,2,3,4", "1"]
+    assert set(found.values()) == {None}
+
+
+def test_what_the_database_tells_of_some_is_about_all_that_were_asked_for():
+    asked, found = looks("resolve", told(0, "13", kind="held"), told(1, "0"), told(2, "24"))
+    assert asked == ["0,1,2,3,4", "0,2,4", "2,4"]
+    assert set(found.values()) == {None}
+    asked, found = looks("probe", told(0, "13", kind="held"), told(3, "012"), told(2, "34"))
+    assert asked == ["0,1,2,3,4", "0,1,2,3,4", "3,4"]
+    assert set(found.values()) == {None}
+
+
 @pytest.fixture(scope="module")
 def mock():
     with running(posts(), limit=100_000) as found:
@@ -209,5 +288,21 @@ def test_a_budget_is_used_up_to_less_than_a_smallest_page_and_raising_it_changes
         assert (reason.kind == "budget") == (part < 1.0)
         assert cap - used < 20 or part == 1.0, "twice the smallest page of a search"
     assert reason.kind == "done"
+    assert sequence(database) == sequence(tmp_path / "whole.db")
+    assert outcomes(database) == outcomes(tmp_path / "whole.db")
+
+
+def test_money_is_used_up_by_look_ups_too_and_raising_it_changes_nothing(mock, tmp_path):
+    """Seeds are looked up by name, a hundred at once; an account costs a cent, and nothing if it is not there."""
+    names = [*build_world(posts()).accounts.usernames[:110], "nobody"]
+    sections = {"seeds": {"usernames": names, "search": False}, "crawl": {"steps": 3}}
+    crawl(campaign_of(mock.url, tmp_path / "whole.db", **sections))
+    database = tmp_path / "a.db"
+    for cents in (1, 2, 40, 103, 109.5):
+        reason, planner = crawl(campaign_of(mock.url, database, budget={"max_money": cents / 100}, **sections))
+        assert reason.kind == "budget"
+        assert 1000 * (cents - 1) < planner.budget.money <= 1000 * cents, "less than an account costs is left"
+        assert rows(database, "select sum(new_users), sum(new_posts) from request") == [(int(cents), 0)]
+    assert crawl(campaign_of(mock.url, database, **sections))[0].kind == "done"
     assert sequence(database) == sequence(tmp_path / "whole.db")
     assert outcomes(database) == outcomes(tmp_path / "whole.db")

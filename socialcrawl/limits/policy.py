@@ -7,6 +7,7 @@ from socialcrawl.model import MILLS_PER_DOLLAR, Request
 from socialcrawl.protocols import Sums
 
 ANY = "/*"  # the endpoint that stands for all paths of no other name
+LISTS = ("ids", "usernames")  # parameters that name accounts, separated by commas
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +142,17 @@ class Policy:
     def page_of(self, request: Request, room: Callable[[int, int, int], float]) -> Request:
         """Return a request for as many of its resources as there is room for, and not fewer than the smallest page.
 
-        What it leaves of its page can be asked for later: nothing, or as much as the smallest page or more.
+        What it leaves can be asked for later: nothing, or as much as the smallest page or more. Of accounts that are
+        looked up it names the first ones.
 
         Args:
-            request: for a page.
+            request: for a page, or for accounts that it names.
             room: how many resources may be asked for, by the posts and mills that each can cost, and the mills of the
                 request itself.
         """
         endpoint, items = self.endpoint(request.endpoint), request.items
-        if not endpoint.smallest or not items or self.page_parameter not in request.params:
+        sizing = next((name for name in (self.page_parameter, *LISTS) if name in request.params), None)
+        if not endpoint.smallest or not items or sizing is None:
             return request
         fee = self.fee(request.endpoint)
         each = (request.most - fee) // items
@@ -157,9 +160,8 @@ class Policy:
         size = int(max(endpoint.smallest, min(fits, items - endpoint.smallest)))
         if fits >= items or size + endpoint.smallest > items:
             return request
-        return replace(
-            request, params={**request.params, self.page_parameter: str(size)}, items=size, most=fee + each * size
-        )
+        named = ",".join(request.params[sizing].split(",")[:size]) if sizing in LISTS else str(size)
+        return replace(request, params={**request.params, sizing: named}, items=size, most=fee + each * size)
 
     @property
     def billed(self) -> bool:

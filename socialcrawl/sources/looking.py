@@ -1,5 +1,6 @@
 """Look-ups of many accounts at once, and what is made of their answers: for seeds, and for probes of life. Pure."""
 
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 import numpy as np
@@ -18,11 +19,12 @@ def looked_up(
     *,
     anew: bool = False,
 ) -> Generator[Request, Reply, dict[int, Outcome]]:
-    """The outcomes of picks that one request answers, by n.
+    """The outcomes of picks that one request can name, by n.
 
-    Whoever was not answered about is asked for once more: the database may hold the answer for some only, and a reply
-    that was stored before a restart may be that of fewer accounts, as an id learned in between moves an account from
-    the names to the ids.
+    Where a request was granted for some only, as the budget did not pay for more, it is about the first of them: the
+    others are asked for next. Whoever was not answered about is asked for once more: the database may hold the answer
+    for some only, and a reply that was stored before a restart may be that of fewer accounts, as an id learned in
+    between moves an account from the names to the ids.
 
     Args:
         picks: no more than a request can name.
@@ -32,15 +34,21 @@ def looked_up(
         anew: whether what the database holds is no answer: it does not know who is still there.
     """
     outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing="temporary") for pick in picks}
-    left, sent, part = list(picks), 0, 0
-    while left and sent < 2 and part < MOST:
+    left, part, sent, asked = list(picks), 0, Counter[int](), Counter[int]()
+    while left:
         reply = yield ask((picks[0].n, part), [accounts[pick.node] for pick in left])
-        sent, part = sent + (reply.kind != "held"), part + 1
-        if anew and reply.kind == "held":
-            continue
-        outcomes |= {pick.n: judge(pick, reply) for pick in left}
         told = reply.answer.found.keys() | reply.answer.missing.keys()
-        left = [pick for pick in left if reply.kind not in PUT_OFF and pick.node not in told]
+        first = {pick.n for pick in left[: reply.items or len(left)]}
+        about = [pick for pick in left if pick.n in first or pick.node in told]
+        part += 1
+        asked.update(pick.n for pick in about)
+        if reply.kind != "held":
+            sent.update(pick.n for pick in about)
+        if not (anew and reply.kind == "held"):
+            outcomes |= {pick.n: judge(pick, reply) for pick in about}
+            done = {pick.n for pick in about if reply.kind in PUT_OFF or pick.node in told}
+            left = [pick for pick in left if pick.n not in done]
+        left = [pick for pick in left if sent[pick.n] < 2 and asked[pick.n] < MOST]
     return outcomes
 
 
