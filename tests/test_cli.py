@@ -62,7 +62,15 @@ def test_the_version_is_told():
 
 @pytest.mark.parametrize(
     "words",
-    [["runn"], ["run"], ["run", "a", "b"], ["mock"], ["demo", "--steps", "many"], ["demo", "--steps", "0"], ["sql"]],
+    [
+        ["runn"],
+        ["run"],
+        ["run", "a", "b"],
+        ["mock", "--port", "x"],
+        ["demo", "--steps", "many"],
+        ["demo", "--steps", "0"],
+        ["sql"],
+    ],
 )
 def test_a_wrong_command_line_is_a_usage_error(words):
     child = socialcrawl(*words)

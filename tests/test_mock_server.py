@@ -10,6 +10,8 @@ from collections import Counter
 
 import httpx
 import pytest
+from commands import socialcrawl
+from crawling import TOPIC, campaign_of, crawl, rows
 from shared import needed
 from test_mock_world import synthetic
 
@@ -120,6 +122,40 @@ def test_a_mock_without_posts_or_with_a_bad_file_does_not_start(tmp_path):
         serve(MockSettings())
     with pytest.raises(PostsFileError, match="There is no file"), running(tmp_path / "nothing.csv"):
         pytest.fail("the block must not be entered")
+
+
+MOCK = (sys.executable, "-m", "socialcrawl", "mock", "--with-stdin")
+
+
+@pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon"])
+def test_without_a_file_the_posts_of_the_demo_are_served_on_every_platform(platform, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with spawn("--port", "0", command=MOCK) as child:
+        source = {"platform": platform} if platform == "x" else {"platform": platform, "token_env": None}
+        home = {"domain": "home.example"} if platform == "mastodon" else {}
+        settings = campaign_of(child.url, tmp_path / "a.db", source={**source, **home}, crawl={"steps": 5})
+        reason, _ = crawl(settings)
+        assert (reason.kind, list((tmp_path / "temporary").rglob("posts.parquet")) != []) == ("done", True)
+        child.process.terminate()
+        assert child.process.wait(300) == 0
+    ((found,),) = rows(tmp_path / "a.db", f"select count(*) from post where text like '%{TOPIC}%'")
+    assert found > 10
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--platform", "mastodon", "--limit", "9"), '--limit is for X.*--platform-limit "mastodon 300/5m"'),
+        (("--platform", "bluesky", "--window", "1s"), '--window is for X.*--platform-limit "bluesky 300/5m"'),
+        (("--platform", "bluesky", "--user-limit", "9"), "--user-limit is for X"),
+    ],
+)
+def test_options_of_x_are_refused_where_x_is_not_served(words, said):
+    child = socialcrawl("mock", *words)
+    assert child.returncode == 2
+    assert re.search(said, child.stderr), child.stderr
 
 
 def test_two_starts_tell_the_same_story(town):

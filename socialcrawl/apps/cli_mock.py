@@ -1,12 +1,16 @@
 """The command that serves posts and pages as platforms: `mock`."""
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Posts = Annotated[Path | None, typer.Option(help="Parquet, CSV or JSON lines: author, created_at, text.")]
+Posts = Annotated[
+    Path | None,
+    typer.Option(help="Parquet, CSV or JSON lines: author, created_at, text. Default: generated, as by demo."),
+]
 Export = Annotated[Path | None, typer.Option(help="Instead: an exported campaign, to be rehearsed (X).")]
 Pages = Annotated[Path | None, typer.Option(help="Parquet or CSV: key, text, links; served as a web site.")]
 Platforms = Annotated[
@@ -15,8 +19,10 @@ Platforms = Annotated[
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
 Length = Annotated[str, typer.Option(help="X: length of a rate-limit window: 3s, 15m.")]
-Limit = Annotated[int, typer.Option(min=1, help="X: requests per window, token and endpoint.")]
-UserLimit = Annotated[int | None, typer.Option(min=1, help="The same for tokens of users (OAuth 1.0a).")]
+Limit = Annotated[
+    int, typer.Option(min=1, help="X: requests per window, token and endpoint. Other platforms: --platform-limit.")
+]
+UserLimit = Annotated[int | None, typer.Option(min=1, help="X: the same for tokens of users (OAuth 1.0a).")]
 Rules = Annotated[
     list[str] | None,
     typer.Option(help='X: one more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
@@ -24,7 +30,9 @@ Rules = Annotated[
 Others = Annotated[
     list[str] | None,
     typer.Option(
-        "--platform-limit", help='Of the others: "bluesky 3000/5m", "mastodon 300/5m", "paged 300/15m", "web 10/1s".'
+        "--platform-limit",
+        help='Windows of the others: "bluesky 3000/5m", "mastodon 300/5m", "paged 300/15m" (Mastodon), "web 10/1s". A '
+        "campaign is no faster than its own table of limits: for a quick rehearsal, set [limits] k and d in it too.",
     ),
 ]
 Scenario = Annotated[Path | None, typer.Option(help="TOML file of faults: docs/faults.md.")]
@@ -76,13 +84,27 @@ def mock(
     allow_remote: Remote = False,
     with_stdin: WithStdin = False,
 ) -> None:
-    """Serve a file of posts as X, Bluesky and Mastodon at once, with real windows and an own count, until stopped."""
+    """Serve posts as X, Bluesky and Mastodon at once, with rate limits and its own count of requests, until stopped."""
     given = dict(locals())
-    if posts is None and export is None and pages is None:
-        raise typer.BadParameter("name what to show: --posts FILE, --pages FILE, or --export FOLDER")
     from socialcrawl.apps.rules import meant  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
     from socialcrawl.words import instant  # noqa: PLC0415
 
     moment = None if from_ is None else instant(from_)
-    serve(replace(meant(given), moment=moment, speed=speed), with_stdin=with_stdin)
+    with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
+        is_made = posts is None and export is None and pages is None
+        given["posts"] = Path(scratch) / "posts.parquet" if is_made else posts
+        settings = replace(meant(given), moment=moment, speed=speed)
+        if is_made:
+            _generate(given["posts"])
+        serve(settings, with_stdin=with_stdin)
+
+
+def _generate(file: Path) -> None:
+    """Write the posts that are served where none are given; they are those of `demo`."""
+    from socialcrawl.lab.generate import DEMO_USERS, generate, topics, write  # noqa: PLC0415
+    from socialcrawl.terminal import write_error  # noqa: PLC0415
+
+    words = ", ".join(list(topics().values())[:4])
+    write_error(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people; keywords: {words} ...")
+    write(file, generate(DEMO_USERS, 1))

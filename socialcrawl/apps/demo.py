@@ -28,7 +28,6 @@ from socialcrawl.terminal import write_error, write_json
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
 OWN = Path("demo.db")  # begun anew by every demo that names no database
-USERS = 2000  # of the generated world
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +162,12 @@ def _counted(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _generated(folder: Path, wanted: Demo, console: Console, *, quiet: bool) -> tuple[Path, str]:
-    from socialcrawl.lab.generate import generate, topics, write  # noqa: PLC0415
+    from socialcrawl.lab.generate import DEMO_USERS, generate, topics, write  # noqa: PLC0415
 
     if not quiet:
-        console.print(f"no --posts given: generating the posts of {USERS:,} invented people (seed {wanted.seed})")
+        console.print(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people (seed {wanted.seed})")
     path = folder / "posts.parquet"
-    write(path, generate(USERS, wanted.seed))
+    write(path, generate(DEMO_USERS, wanted.seed))
     return path, wanted.keyword or next(iter(topics().values()))
 
 

@@ -5,11 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.settings import PLATFORMS, MockSettings
+from socialcrawl.mock.settings import DEFAULT_LIMIT, PLATFORMS, MockSettings
 from socialcrawl.mock.windows import KINDS, Rule
 from socialcrawl.words import instant, seconds
 
 LIMITS = {"bluesky": "bluesky_limit", "mastodon": "mastodon_limit", "paged": "paged_limit", "web": "site_limit"}
+OF_X: Mapping[str, Any] = {
+    "window": "15m", "limit": DEFAULT_LIMIT, "user_limit": None, "rule": None, "cap": None, "credit": None, "now": None
+}  # fmt: skip
+"""The options that X alone has, and what they are where nobody sets them."""
 FORM = '"/2/users/:id/tweets 25/24h fixed x-app-limit-24hour"'
 
 
@@ -36,22 +40,35 @@ def meant(given: Mapping[str, Any]) -> MockSettings:
     """The settings of a mock, as the options of the command `mock` give them, by their names.
 
     Raises:
-        SettingsError: a rule, a limit or a length is written wrongly.
+        SettingsError: a rule, a limit or a length is written wrongly, or is for X, which is not served.
         MockError: a number is out of range, or there is no such platform.
     """
     now, latency = given["now"], given["latency"]
     plain = ("posts", "export", "pages", "host", "port", "limit", "user_limit", "scenario", "skew", "cap", "missing")
     also = ("noindex", "closed_search", "report", "allow_remote")
+    platforms = served(given["platform"], posts=given["posts"], export=given["export"])
+    _check_for_x(given, platforms)
     return MockSettings(
         **{name: given[name] for name in (*plain, *also)},
         **limits(given["platform_limit"] or []),
-        platforms=served(given["platform"], posts=given["posts"], export=given["export"]),
+        platforms=platforms,
         window=seconds(given["window"]),
         rules=rules(given["rule"] or []),
         latency=0.0 if latency is None else seconds(latency),
         credits=given["credit"],
         now=None if now is None else instant(now),
     )
+
+
+def _check_for_x(given: Mapping[str, Any], platforms: Sequence[str]) -> None:
+    """Refuse options that would do nothing, as they are X's and X is not served."""
+    idle = [name for name, usual in OF_X.items() if "x" not in platforms and (given[name] or usual) != usual]
+    if idle:
+        other = platforms[0] if platforms else "web"
+        raise SettingsError(
+            f"--{idle[0].replace('_', '-')} is for X, which is not served here. For windows of other platforms write "
+            f'--platform-limit "{other} 300/5m".'
+        )
 
 
 def limits(texts: Sequence[str]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from socialcrawl.lab.vocabulary import TOPICS, Topic
 UNTIL = 1_767_225_600  # 2026-01-01T00:00:00Z: fixed, so that no run depends on the day it is made
 WEEK = 7 * 86_400
 FEWEST_PER_TOPIC = 10
+DEMO_USERS = 2_000  # of the world that `demo` and `mock` make where no posts are given
 BATCH = 200_000  # posts worded at a time: some 100 MB
 
 _DRAW_NAMES, _DRAW_TEXTS = 5, 8
