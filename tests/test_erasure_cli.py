@@ -1,6 +1,7 @@
 """`socialcrawl forget` and `retain` as people type them."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -31,7 +32,7 @@ def test_the_commands_show_what_goes_and_do_it_when_agreed(tmp_path):
         close(store)
         dry = command("forget", "--db", place, "--user", "1003", "--user", "@nobody_here", "--dry-run")
         assert "would be forgotten" in dry.stdout
-        assert "1  accounts emptied" in dry.stdout
+        assert "1  account emptied" in dry.stdout
         assert "@nobody_here" in dry.stdout
         with pytest.raises(SettingsError, match="--yes"):
             command("forget", "--db", place, "--user", "1003")
@@ -64,7 +65,7 @@ def test_the_platform_is_that_of_the_database_where_it_has_one(tmp_path):
             store.connection.exec_driver_sql("update account set platform = 'bluesky'")
             store.connection.exec_driver_sql("update campaign set platform = 'bluesky'")
         close(store)
-        assert "1  accounts emptied" in command("forget", "--db", place, "--user", "1003", "--dry-run").stdout
+        assert "1  account emptied" in command("forget", "--db", place, "--user", "1003", "--dry-run").stdout
         with pytest.raises(SettingsError, match="nothing of 'x': there is bluesky"):
             command("forget", "--db", place, "--user", "1003", "--platform", "x")
         store = stored(place)
@@ -73,6 +74,76 @@ def test_the_platform_is_that_of_the_database_where_it_has_one(tmp_path):
         close(store)
         with pytest.raises(SettingsError, match="bluesky and web: say whose with --platform"):
             command("forget", "--db", place, "--user", "1003")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of campaign files: two databases that know the town, one of Bluesky, one that has not begun."""
+    for name in ("first", "second", "sky"):
+        store, _ = crawled(tmp_path / f"{name}.db")
+        if name == "sky":
+            with store.connection.begin():
+                store.connection.exec_driver_sql("update account set platform = 'bluesky'")
+                store.connection.exec_driver_sql("update campaign set platform = 'bluesky'")
+        close(store)
+    for name in ("first", "second", "sky", "later"):
+        text = f'name = "{name}"\ndatabase = "{name}.db"\n[topic]\nkeywords = ["telescope"]\n'
+        (tmp_path / f"{name}.toml").write_text(text, "utf-8")
+    (tmp_path / "again.toml").write_text(
+        'name = "again"\ndatabase = "first.db"\n[topic]\nkeywords = ["sea"]\n', "utf-8"
+    )
+    return tmp_path
+
+
+def gone(database):
+    store = stored(database)
+    try:
+        return rows(store, "select count(*) from account where forgotten_at is not null")[0][0]
+    finally:
+        close(store)
+
+
+def test_a_person_is_forgotten_in_all_databases_of_a_folder(folder):
+    words = ("forget", folder, "--user", "1003", "--platform", "x")
+    would = command(*words, "--dry-run")
+    assert would.exit_code == 0
+    assert [gone(folder / f"{name}.db") for name in ("first", "second", "sky")] == [0, 0, 0]
+    done = command(*words, "--yes")
+    told = [line for line in done.stdout.splitlines() if "account emptied" in line or line.endswith(".db:")]
+    first, later, second, sky = (f"{folder / name}.db:" for name in ("first", "later", "second", "sky"))
+    emptied = "          1  account emptied"
+    assert told == [first, emptied, later, second, emptied, sky]
+    assert "  not begun: nothing is stored yet" in done.stdout
+    assert "  This database has nothing of 'x': there is bluesky." in done.stdout
+    assert done.exit_code == 0
+    assert [gone(folder / f"{name}.db") for name in ("first", "second", "sky")] == [1, 1, 0]
+
+
+def test_programs_get_what_went_from_each_database(folder):
+    done = command("forget", folder / "first.toml", folder / "later.toml", "--user", "1003", "--json", "--yes")
+    first, later = json.loads(done.stdout)["databases"]
+    assert (first["database"], first["rows"]["account"], first["dry_run"]) == (f"{folder / 'first.db'}", 1, False)
+    assert later == {"database": f"{folder / 'later.db'}", "begun": False}
+    old = json.loads(command("retain", "90d", folder, "--json", "--yes").stdout)["databases"]
+    assert [one["rows"]["post"] > 20 for one in old if "rows" in one] == [True, True, True]
+
+
+def test_a_database_that_cannot_be_used_keeps_no_other_from_forgetting(folder):
+    (folder / "first.db").write_bytes(b"no database at all " * 100)
+    (folder / "broken.toml").write_text("name = ", "utf-8")
+    done = command("forget", folder, "--user", "1003", "--platform", "x", "--yes")
+    assert done.exit_code == 1
+    assert f"{folder / 'first.db'}: " in done.stderr
+    assert "left out: " in done.stderr
+    assert "broken.toml" in done.stderr
+    assert gone(folder / "second.db") == 1
+
+
+def test_one_of_a_thing_that_goes_is_told_in_the_singular(folder):
+    text = command("forget", "--db", folder / "first.db", "--post", "3-1", "--dry-run").stdout
+    ones = [line.split(maxsplit=1)[1] for line in text.splitlines() if re.match(r" +1  ", line)]
+    assert "post removed" in ones
+    assert not [line for line in ones if re.match(r"\w+s\b", line)]
 
 
 def test_what_became_too_old_goes_when_somebody_says_so(monkeypatch):

@@ -224,7 +224,7 @@ def test_who_was_forgotten_is_not_asked_and_takes_nobody_along(world, tmp_path):
     with running(posts(), missing=SHARE, limit=MANY) as mock:
         settings = refreshing(mock.url, database)
         bring(settings, written(tmp_path / "old.csv", edges(world.usernames)))
-        forget(database, ordered([name], [], None, None), "x", Manner(yes=True, as_json=True))
+        forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
         assert crawl(settings)[0].kind == "done"
         found = found_in(database)
         assert not {name.lower(), number} & found.keys()
@@ -234,7 +234,7 @@ def test_who_was_forgotten_is_not_asked_and_takes_nobody_along(world, tmp_path):
         }
         # Afterwards as well, and of a second account, whose test was stored already.
         other = next(one for one in found if found[one][0])
-        forget(database, ordered([other], [], None, None), "x", Manner(yes=True, as_json=True))
+        forget(database, Manner(yes=True, as_json=True), ordered([other], [], None, None), "x")
         entered, _ = bring(settings, tmp_path / "old.csv")
         assert (entered.nodes, entered.forgotten) == (0, 2)
         assert crawl(settings)[0].kind == "done"

@@ -193,7 +193,7 @@ def test_who_was_forgotten_leaves_no_trace_and_the_others_stay_on_topic(drawn, t
         "select s.account, s.node, a.platform_id from sampled_account s join account a using (node) "
         "order by s.visits desc limit 1",
     )[0]
-    forget(database, ordered([name], [], None, None), "x", Manner(yes=True, as_json=True))
+    forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
     assert rows(database, "select count(*) from sampled where node = ?", node) == [(0,)]
     assert rows(database, "select count(*) from link where node = ?", node) == [(0,)]
     assert rows(database, "select value, occurrences, mark from outcome o where node = ? and n in (select n from pick "

@@ -246,7 +246,7 @@ def test_nothing_of_the_forgotten_is_left_and_the_campaign_goes_on(visited, tmp_
     database = tmp_path / "b.db"
     database.write_bytes(visited[0].read_bytes())
     node, name = rows(database, "select node, account from tracked_account where visits > 1 limit 1")[0]
-    forget(database, ordered([name], [], None, None), "x", Manner(yes=True, as_json=True))
+    forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
     made_anew = rows(database, "select node, visits, importance from standing order by 1")
     assert len(made_anew) > 50
     assert node not in {row[0] for row in made_anew}

@@ -5,11 +5,8 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import AllowHost, AsJson, OneDatabase
+from socialcrawl.apps.options import AllowHost, AsJson, Files, OneDatabase
 
-Files = Annotated[
-    list[Path] | None, typer.Argument(help="Campaign files, or folders of them; or name a database with --db.")
-]
 Names = Annotated[list[str] | None, typer.Option("--campaign", help="With --db: its name; may be repeated.")]
 
 

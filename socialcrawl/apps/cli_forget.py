@@ -1,17 +1,19 @@
 """The commands that make a database forget: `forget` and `retain`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import AsJson, OneDatabase, Pause
+from socialcrawl.apps.options import AsJson, Files, OneDatabase, Pause
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first: it cannot be undone.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go; nothing is changed.")]
 
 
 def forget(
+    files: Files = None,
     *,
     database: OneDatabase = None,
     user: Annotated[
@@ -30,18 +32,20 @@ def forget(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget users and posts: all that is stored of them goes, for good, and they are not collected again."""
-    from socialcrawl.apps.erasing import Manner  # noqa: PLC0415
+    """Delete all that is stored of users and posts, for good, and do not collect them again."""
+    from socialcrawl.apps.asked_of import addressed  # noqa: PLC0415
+    from socialcrawl.apps.erasing import Manner, erase_in  # noqa: PLC0415
     from socialcrawl.apps.erasing import forget as erase  # noqa: PLC0415
-    from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
     from socialcrawl.store.erasure.orders import ordered  # noqa: PLC0415
 
-    order = ordered(user or [], post or [], from_file, compliance)
-    erase(chosen(database, changed=True), order, platform, Manner(dry_run, yes, as_json, pause))
+    work = partial(erase, order=ordered(user or [], post or [], from_file, compliance), platform=platform)
+    given = addressed(files or [], database, [])
+    raise typer.Exit(erase_in(given, work, Manner(dry_run, yes, as_json, pause), several=bool(files)))
 
 
 def retain(
     span: Annotated[str, typer.Argument(help="How long content is kept: 90d, 12w, 2y.")],
+    files: Files = None,
     *,
     database: OneDatabase = None,
     dry_run: DryRun = False,
@@ -49,10 +53,11 @@ def retain(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget the content of what was fetched longer ago: posts, and profiles but for id and username."""
-    from socialcrawl.apps.erasing import Manner, days  # noqa: PLC0415
+    """Delete the content of what was fetched longer ago: posts, and profiles but for id and username."""
+    from socialcrawl.apps.asked_of import addressed  # noqa: PLC0415
+    from socialcrawl.apps.erasing import Manner, days, erase_in  # noqa: PLC0415
     from socialcrawl.apps.erasing import retain as erase  # noqa: PLC0415
-    from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
 
-    kept = days(span)
-    erase(chosen(database, changed=True), kept, Manner(dry_run, yes, as_json, pause))
+    work = partial(erase, kept=days(span))
+    given = addressed(files or [], database, [])
+    raise typer.Exit(erase_in(given, work, Manner(dry_run, yes, as_json, pause), several=bool(files)))

@@ -10,10 +10,11 @@ from typing import Any
 
 import typer
 
+from socialcrawl.apps.asked_of import Addressed
 from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.progress import show_progress
 from socialcrawl.clock import SystemClock
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.model import iso
 from socialcrawl.platforms import known
 from socialcrawl.reports.tracked import renew
@@ -24,9 +25,11 @@ from socialcrawl.store.erasure import forgetting, quiet
 from socialcrawl.store.erasure.alike import alike
 from socialcrawl.store.erasure.forgetting import Report
 from socialcrawl.store.erasure.orders import Order
-from socialcrawl.store.summary import platform_meant
+from socialcrawl.store.health import missing
+from socialcrawl.store.summary import ElsewhereError, platform_meant
 from socialcrawl.store.traces import Traces
-from socialcrawl.terminal import write_json, write_line
+from socialcrawl.terminal import write_error, write_json, write_line
+from socialcrawl.words import pluralize
 
 COUNTING = "counting what would be forgotten"
 DAY = 86_400.0  # seconds
@@ -38,20 +41,21 @@ FULL = {
     "web": "write the address of a page in full, as https://example.org/page",
 }
 ROWS = {
-    "account": "accounts emptied",
-    "post": "posts removed",
-    "mention": "mentions removed",
-    "hit": "hits removed",
-    "text": "texts and references of others mended",
-    "response": "original answers removed",
-    "request": "rows of the ledger cleaned",
-    "charge": "charges made anonymous",
-    "outcome": "outcomes computed anew",
-    "link": "links removed or weighed anew",
-    "campaign": "campaigns that named them as seeds",
-    "tombstone": "tombstones put",
-    "epoch": "epochs begun",
+    "account": ("account emptied", "accounts emptied"),
+    "post": ("post removed", "posts removed"),
+    "mention": ("mention removed", "mentions removed"),
+    "hit": ("hit removed", "hits removed"),
+    "text": ("text or reference of others edited", "texts and references of others edited"),
+    "response": ("original answer removed", "original answers removed"),
+    "request": ("row of the ledger edited", "rows of the ledger edited"),
+    "charge": ("charge made anonymous", "charges made anonymous"),
+    "outcome": ("outcome recomputed", "outcomes recomputed"),
+    "link": ("link removed or recomputed", "links removed or recomputed"),
+    "campaign": ("campaign that named them as seeds", "campaigns that named them as seeds"),
+    "tombstone": ("tombstone added", "tombstones added"),
+    "epoch": ("epoch begun", "epochs begun"),
 }
+"""What is said of the rows of each table: of one, and of several."""
 
 MATCHES = {
     "request": "the address that was fetched names them",
@@ -89,20 +93,69 @@ def days(text: str) -> float:
     return int(written[1]) * UNITS[written[2]] * DAY
 
 
-def forget(where: Where, order: Order, platform: str | None, manner: Manner) -> None:
-    """Carry out an order on a database, after it was agreed to.
+def erase_in(given: Addressed, erase: Callable[[Where, Manner], Report], manner: Manner, *, several: bool) -> int:
+    """Erase in a database, or in all databases of campaign files, and return the exit code.
+
+    Args:
+        given: the databases.
+        erase: `forget` or `retain` with what is to be erased.
+        manner: how it is done.
+        several: whether campaign files are named: then one database after the other is named, and an error in one does
+            not keep the others from it, but makes the exit code 1.
+
+    Raises:
+        SocialcrawlError: it cannot be done in the only database that is named.
+    """
+    if not several:
+        (where,) = given.places
+        report = erase(where, manner)
+        if manner.as_json:
+            write_json(json.dumps(_plain(report, manner)))
+        return 0
+    for _, why in given.broken:
+        write_error(f"left out: {why}")
+    told = [{"database": str(where)} | _erase_one(where, erase, manner) for where in given.places]
+    if manner.as_json:
+        write_json(json.dumps({"databases": told}))
+    return int(bool(given.broken) or any("error" in one for one in told))
+
+
+def _erase_one(where: Where, erase: Callable[[Where, Manner], Report], manner: Manner) -> dict[str, Any]:
+    """Return what came of one of several databases, as plain values."""
+    say = _ignore if manner.as_json else write_line
+    say(f"{where}:")
+    try:
+        if missing(where):
+            say("  not begun: nothing is stored yet")
+            return {"begun": False}
+        return _plain(erase(where, manner), manner)
+    except ElsewhereError as error:
+        say(f"  {error}")
+        return {"skipped": str(error)}
+    except SocialcrawlError as error:
+        write_error(f"{where}: {error}")
+        return {"error": str(error)}
+
+
+def _ignore(line: str) -> None:
+    """Write nothing."""
+
+
+def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> Report:
+    """Carry out an order on a database, after it was agreed to, and return what went.
 
     Raises:
         StoreError: a campaign runs, or the database cannot be used.
         SettingsError: nobody is there to agree.
     """
     now = iso(SystemClock().now())
-    passed = f", {order.passed} lines of the file ask for nothing" if order.passed else ""
+    lines = pluralize(order.passed, "line of the file asks", "lines of the file ask")
+    passed = f", {lines} for nothing" if order.passed else ""
     with opened(where, create=False) as connection:
         meant = platform_meant(connection, platform)
         order = ordered_on(connection, order, meant)
     kind = "page" if meant == "web" else "user"
-    _work(where, partial(forgetting.forget, order=order, now=now, platform=meant), manner, passed, kind)
+    return _work(where, partial(forgetting.forget, order=order, now=now, platform=meant), manner, passed, kind)
 
 
 def ordered_on(connection: Any, order: Order, platform: str) -> Order:
@@ -139,8 +192,8 @@ def _called(connection: Any, given: str, platform: str) -> str:
     return name
 
 
-def retain(where: Where, kept: float, manner: Manner) -> None:
-    """Forget what was fetched more than `kept` seconds ago.
+def retain(where: Where, manner: Manner, kept: float) -> Report:
+    """Forget what was fetched more than `kept` seconds ago, after it was agreed to, and return what went.
 
     Raises:
         StoreError: a campaign runs, or the database cannot be used.
@@ -148,10 +201,10 @@ def retain(where: Where, kept: float, manner: Manner) -> None:
     """
     now = SystemClock().now()
     before = iso(max(0.0, now - kept))
-    _work(where, partial(forgetting.retain, before=before, now=iso(now)), manner, f", of before {before[:19]}")
+    return _work(where, partial(forgetting.retain, before=before, now=iso(now)), manner, f", of before {before[:19]}")
 
 
-def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, kind: str = "user") -> None:
+def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, kind: str = "user") -> Report:
     def erase() -> Report:
         with opened(where, create=False, durable=True) as connection:
             if not (manner.dry or manner.yes):
@@ -165,7 +218,16 @@ def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, 
                     renew(Traces(connection))
             return report
 
-    _tell(_of_kind(give_way(where, None, erase, pause=manner.pause), kind), more, manner)
+    report = _of_kind(give_way(where, None, erase, pause=manner.pause), kind)
+    if not manner.as_json:
+        _tell(report, more, manner)
+    return report
+
+
+def _plain(report: Report, manner: Manner) -> dict[str, Any]:
+    """Return a report as plain values."""
+    told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
+    return told | {"answers": report.answers}
 
 
 def _of_kind(report: Report, kind: str) -> Report:
@@ -185,15 +247,10 @@ def _agreed(report: Report, more: str, manner: Manner) -> None:
 
 
 def _tell(report: Report, more: str, manner: Manner) -> None:
-    if manner.as_json:
-        told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
-        told["answers"] = report.answers
-        write_json(json.dumps(told))
-        return
     write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
-    for table, words in ROWS.items():
-        if report.counts.get(table):
-            write_line(f"  {report.counts[table]:>9,}  {words}")
+    for table, (one, several) in ROWS.items():
+        if count := report.counts.get(table):
+            write_line(f"  {count:>9,}  {one if count == 1 else several}")
         for kind, why in MATCHES.items() if table == "response" else ():
             if report.answers.get(kind):
                 write_line(f"  {'':>9}    {report.answers[kind]:,}: {why}")

@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +14,10 @@ OneDatabase = Annotated[
     typer.Option("--db", help="The database: a file or postgresql://USER@HOST/NAME; default: the only *.db here."),
 ]
 """Of commands that change it."""
+Files = Annotated[
+    list[Path] | None, typer.Argument(help="Campaign files, or folders of them; or name a database with --db.")
+]
+"""Of commands that work on the databases of several campaigns."""
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(

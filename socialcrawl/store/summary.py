@@ -109,17 +109,22 @@ def campaigns(connection: Connection) -> list[tuple[int, str]]:
         return [(row[0], row[1]) for row in connection.execute(text("select id, name from campaign order by id"))]
 
 
+class ElsewhereError(SettingsError):
+    """A platform of which a database has nothing."""
+
+
 def platform_meant(connection: Connection, given: str | None) -> str:
     """The platform that a person means: the one `given`, or the only one of the database (x in an empty one).
 
     Raises:
-        SettingsError: the database has nothing of the one given, or several to choose from.
+        ElsewhereError: the database has nothing of the one given.
+        SettingsError: it has several to choose from.
     """
     told = "select platform from campaign union select distinct platform from account order by 1"
     with connection.begin():
         there = [str(name) for name in connection.execute(text(told)).scalars()]
     if given is not None and there and given not in there:
-        raise SettingsError(f"This database has nothing of {given!r}: there is {' and '.join(there)}.")
+        raise ElsewhereError(f"This database has nothing of {given!r}: there is {' and '.join(there)}.")
     if given is None and len(there) > 1:
         raise SettingsError(f"This database has accounts of {' and '.join(there)}: say whose with --platform.")
     return given or next(iter(there), "x")
