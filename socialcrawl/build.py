@@ -8,9 +8,8 @@ from pathlib import Path
 
 from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
-from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.crawls import chosen, looking_on, predicate, refreshing, sampling, steered, tracking, wider
+from socialcrawl.crawls import Crawling, make_crawl, predicate, steered, wider
 from socialcrawl.errors import HeldError
 from socialcrawl.graph import COLUMNS
 from socialcrawl.limits.bounded import Bounded
@@ -24,7 +23,6 @@ from socialcrawl.pace import Pace
 from socialcrawl.plan import THREADS, Plan, plan
 from socialcrawl.platforms.platform import Keys, Wired
 from socialcrawl.protocols import Crawl, Source, Watcher
-from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.run import Parts
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings
@@ -44,8 +42,6 @@ from socialcrawl.store.sql import SqlStore
 from socialcrawl.tokens import TokenLeases, state_folder
 from socialcrawl.track.crawl import Track
 from socialcrawl.track.picture import COLUMNS as SEEN
-
-Crawling = Collect | Track | Refresh | Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,7 @@ def build(
     names = store.enlist(meant.usernames, clock.now())
     source, ahead = _source(meant, along.texts, store, clock.now)
     seeds = _seeds(meant, along, names)
-    crawl = ahead.crawl = _crawl(meant, seeds, source)
+    crawl = ahead.crawl = make_crawl(settings, seeds, source.width, source.mark)
     together = settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     bounded = _bounded(crawl, settings, house)
@@ -224,18 +220,6 @@ def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
         advice=platform.advice,
         searches=platform.searches,
     )
-
-
-def _crawl(meant: Plan, seeds: Seeds, source: Source) -> Crawling:
-    settings = meant.settings
-    if settings.kind == "refresh":
-        return refreshing(settings, source.width)
-    if settings.kind == "sample":
-        return sampling(settings, seeds, source.width)
-    if settings.kind == "track":
-        return tracking(settings, seeds, source.width, source.mark)
-    estimator, choice = chosen(settings)
-    return Collect(seeds, estimator, settings.crawl.steps, source.width, choice, shadows=looking_on(settings))
 
 
 def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, Ahead]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import Estimator, named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Strategy, strategy
@@ -20,6 +21,32 @@ from socialcrawl.track.choice import Choice
 from socialcrawl.track.crawl import Track
 from socialcrawl.track.target import Target
 
+Crawling = Collect | Track | Refresh | Sample
+
+
+def make_crawl(
+    settings: Settings,
+    seeds: Seeds,
+    width: Callable[[str], int] = lambda _: 1,
+    mark: Callable[[float], str] = lambda _: "",
+) -> Crawling:
+    """Return the crawl of a campaign, which has learned nothing yet.
+
+    Args:
+        settings: those of the campaign.
+        seeds: where it starts; a refresh has none.
+        width: its source's, where it asks anybody.
+        mark: likewise.
+    """
+    if settings.kind == "refresh":
+        return refreshing(settings, width)
+    if settings.kind == "sample":
+        return sampling(settings, seeds, width)
+    if settings.kind == "track":
+        return tracking(settings, seeds, width, mark)
+    estimator, choice = chosen(settings)
+    return Collect(seeds, estimator, settings.crawl.steps, width, choice, shadows=looking_on(settings))
+
 
 def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
     """The estimator and the strategy of a campaign, which have learned nothing yet."""
@@ -28,17 +55,18 @@ def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
     return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
 
 
-def past(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Seeds:
+def past(settings: Settings, names: Sequence[Node], topics: Sequence[int] = (), queries: Sequence[Node] = ()) -> Seeds:
     """The seeds of a crawl that folds a stored history and asks nobody.
 
     Args:
         settings: those of the campaign.
         names: the accounts it named.
         topics: the first pick.n under each new topic.
+        queries: its searches; none where nobody looks at what is searched next.
     """
     asked = known.of(settings)
     look_up = not asked.expanded(settings)
-    return Seeds([], names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
+    return Seeds(queries, names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)
 
 
 def tracking(

@@ -17,7 +17,7 @@ from socialcrawl.collect.seeds import SAME, TRIES
 from socialcrawl.crawls import chosen, past
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick
-from socialcrawl.protocols import History
+from socialcrawl.protocols import NEVER, cut_history
 from socialcrawl.settings import Settings, checked
 from socialcrawl.sources.web.urls import normalised
 from socialcrawl.store.erasure.alike import alike
@@ -25,7 +25,6 @@ from socialcrawl.store.traces import Ask, Begun, Led, Traces
 from socialcrawl.store.versions import in_force
 
 KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a decision rests
-NEVER = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +219,7 @@ class _Case:
 
     def _fold(self, before: int) -> None:
         """Bring the crawl to where it was when the batch `before` was chosen."""
-        history = self.traces.history(self.begun)
-        self.crawl.fold(history if before == NEVER else _until(history, before))
+        self.crawl.fold(cut_history(self.traces.history(self.begun), before))
 
     def _state(self, *, met: bool) -> str:
         seeds = self.crawl.seeds
@@ -296,13 +294,6 @@ class _Case:
         known = self.traces.led(self.begun.id, [self.node, *others], before)
         self.searched = any(link.act == "search" for link in known)
         return [link for link in known if link.act != "search"]
-
-
-def _until(history: History, before: int) -> History:
-    for batch, outcomes in history:
-        if batch[0].n >= before:
-            return
-        yield batch, outcomes
 
 
 def _turn(estimator: Estimator, taken: int) -> Estimator:

@@ -24,6 +24,9 @@ Ledger = Iterable[tuple[Grant, Reply | None]]
 History = Iterable[tuple[Batch, Sequence[Outcome]]]
 """Finished batches in order of n. One that is also Columnar is read much faster."""
 
+NEVER = 2**62
+"""The number of a pick that no campaign gets to."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
@@ -84,16 +87,16 @@ class Columns:
             _at(self.mark, i, ""),
         )
 
-    def from_pick(self, n: int) -> "Columns":
-        """Return the picks from number `n` on."""
-        begin = int(np.searchsorted(self.n, n))
-        if begin == 0:
+    def between(self, first: int, end: int) -> "Columns":
+        """Return the picks from number `first` on, before number `end`."""
+        begin, last = np.searchsorted(self.n, [first, end]).tolist()
+        if (begin, last) == (0, len(self.n)):
             return self
-        links = int(self.offsets[begin])
+        links = slice(int(self.offsets[begin]), int(self.offsets[last]))
         given = {one.name: getattr(self, one.name) for one in fields(self)}
-        kept: dict[str, Any] = {name: None if column is None else column[begin:] for name, column in given.items()}
-        kept |= {"offsets": kept["offsets"] - links, "targets": self.targets[links:], "alpha": self.alpha[links:]}
-        return Columns(**kept)
+        kept: dict[str, Any] = {name: None if column is None else column[begin:last] for name, column in given.items()}
+        offsets = self.offsets[begin : last + 1] - links.start
+        return Columns(**kept | {"offsets": offsets, "targets": self.targets[links], "alpha": self.alpha[links]})
 
     def ends(self) -> NDArray[np.int64]:
         """The place of the last pick of each batch."""
@@ -127,23 +130,33 @@ class Columnar(Protocol):
 
 def skip_known(history: History, picks: int) -> History:
     """Return a history from pick number `picks` on, read as fast as the whole; what lies before was taken in."""
-    if picks == 0:
-        return history
-    return _Rest(history, picks) if isinstance(history, Columnar) else _read_rest(history, picks)
+    return history if picks == 0 else _part(history, picks, NEVER)
 
 
-def _read_rest(history: History, picks: int) -> History:
+def cut_history(history: History, n: int) -> History:
+    """Return the part of a history before pick number `n`, with which a batch begins, read as fast as the whole."""
+    return _part(history, 0, n)
+
+
+def _part(history: History, first: int, end: int) -> History:
+    return _Part(history, first, end) if isinstance(history, Columnar) else _read_part(history, first, end)
+
+
+def _read_part(history: History, first: int, end: int) -> History:
     for batch, outcomes in history:
-        if batch[0].n >= picks:
+        if batch[0].n >= end:
+            return
+        if batch[0].n >= first:
             yield batch, outcomes
 
 
 @dataclass(frozen=True, slots=True)
-class _Rest:
-    """The part of a history in columns that begins with pick number `picks`."""
+class _Part:
+    """The picks `first` to before `end` of a history in columns."""
 
     history: Columnar
-    picks: int
+    first: int
+    end: int
 
     def __iter__(self) -> Iterator[tuple[Batch, Sequence[Outcome]]]:
         for columns in self.columns():
@@ -151,8 +164,10 @@ class _Rest:
 
     def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
         for columns in self.history.columns(features=features, rest=rest):
-            if len((kept := columns.from_pick(self.picks)).n):
+            if len((kept := columns.between(self.first, self.end)).n):
                 yield kept
+            if columns.n[-1] >= self.end:
+                return
 
 
 @dataclass(frozen=True, slots=True)

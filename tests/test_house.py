@@ -21,7 +21,7 @@ FLOORS = [
     {"build"},
     {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
     | {"access", "journal", "keywords", "tokens", "clock", "crawls", "siblings", "standings"}
-    | {"reports"},
+    | {"reports", "verify"},
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}

@@ -276,6 +276,7 @@ def simulate(
 app.command()(cli_report.report)
 app.command()(cli_mock.mock)
 app.command()(cli_check.check)
+app.command()(cli_check.verify)
 app.command()(cli_ask.sql)
 app.command()(cli_ask.explain)
 app.command()(cli_ask.explore)

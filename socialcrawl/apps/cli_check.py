@@ -1,4 +1,4 @@
-"""The command that looks campaign files through: `check`."""
+"""The commands that look through what is there: `check` for campaign files, `verify` for what campaigns stored."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from socialcrawl.apps.options import AsJson
 from socialcrawl.terminal import write_json
 
 
@@ -23,3 +24,21 @@ def check(
     if not files:
         raise typer.BadParameter("name a campaign file or a folder of them; or --schema")
     raise typer.Exit(looking.check(files, plain()))
+
+
+def verify(
+    place: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATABASE",
+            help="A file or postgresql://USER@HOST/NAME; default: the newest *.db here.",
+        ),
+    ] = None,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: all of them.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check what a campaign stored without a request: replay its decisions; exit with 1 if something differs."""
+    from socialcrawl.apps.console import plain  # noqa: PLC0415
+    from socialcrawl.apps.verifying import prove  # noqa: PLC0415
+
+    raise typer.Exit(prove(place, campaign, plain(), as_json=as_json))

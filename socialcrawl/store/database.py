@@ -272,10 +272,14 @@ def on_server(where: Server, options: str, *, hasty: bool = False) -> Engine:
         raise StoreError("PostgreSQL needs its driver: pip install 'socialcrawl[postgres]'.") from error
 
 
-def upgrade(connection: Connection) -> None:
+def upgrade(connection: Connection, *, announce: bool = True) -> None:
     """Bring the schema to the newest version; one that has it is only looked at.
 
     Of an older one that is said on stderr, and a copy is kept; see `upgrade_copy`.
+
+    Args:
+        connection: the database.
+        announce: whether that is said and kept: not of a copy that is thrown away.
 
     Raises:
         StoreError: the database has a version that this program does not know, or is another program's.
@@ -307,7 +311,7 @@ def upgrade(connection: Connection) -> None:
                 f"{of(connection)} has schema {current}, which is newer than this socialcrawl: install the newer "
                 "version, or name another database. Nothing was changed."
             ) from error
-        if current is not None:
+        if current is not None and announce:
             announce_upgrade(of(connection), current, str(scripts.get_current_head()))
         config.attributes["connection"] = connection
         with _upgrading:

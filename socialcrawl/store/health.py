@@ -46,7 +46,7 @@ def readable(where: Where) -> Iterator[Connection]:
     if missing(where):
         raise StoreError(f"There is no database {where}: run a campaign first, or name another with --db.")
     with looked_at(where) as connection:
-        if _ours(schema(connection), where) == CURRENT:
+        if check_ours(schema(connection), where) == CURRENT:
             yield connection
             return
     with opened(where, create=False):
@@ -95,10 +95,15 @@ def usable(connection: Connection, where: Where) -> bool:
     Raises:
         StoreError: the database is another program's, or a newer socialcrawl's.
     """
-    return _ours(schema(connection), where) != EMPTY
+    return check_ours(schema(connection), where) != EMPTY
 
 
-def _ours(state: str, where: Where) -> str:
+def check_ours(state: str, where: Where) -> str:
+    """Return the state of a database's schema, as of `schema`, where this program can read it.
+
+    Raises:
+        StoreError: the database is another program's, or a newer socialcrawl's.
+    """
     if state == FOREIGN:
         raise StoreError(f"{where} belongs to another program: name another database. Nothing was changed.")
     if state == NEWER:

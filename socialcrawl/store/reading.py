@@ -1,14 +1,20 @@
-"""Rows back as values: picks and replies."""
+"""Rows back as values: picks and replies; and the transaction in which somebody reads."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import orjson
-from sqlalchemy import Row
+from sqlalchemy import Connection, Row
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Answer, Node, Pick, Reply, unix
 from socialcrawl.store import answers
+
+
+def join_transaction(connection: Connection) -> AbstractContextManager[Any]:
+    """Return the context to read in: the transaction that has begun, or one for the length of the block."""
+    return nullcontext() if connection.in_transaction() else connection.begin()
 
 
 def pick(row: Row[Any], columns: Sequence[str] = COLUMNS) -> Pick:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.store.reading import join_transaction
 
 # Ties in value go to the earlier pick, as everywhere.
 TOP = """
@@ -105,7 +106,7 @@ class Summary:
 
 def campaigns(connection: Connection) -> list[tuple[int, str]]:
     """(id, name) of the campaigns in the database, oldest first."""
-    with connection.begin():
+    with join_transaction(connection):
         return [(row[0], row[1]) for row in connection.execute(text("select id, name from campaign order by id"))]
 
 

@@ -5,6 +5,7 @@ They read; they change nothing.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -16,7 +17,7 @@ from socialcrawl.protocols import History
 from socialcrawl.store import reading
 from socialcrawl.store.epochs import topics
 from socialcrawl.store.erasure.seats import Seat
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.store.history import Finished
 from socialcrawl.store.summary import campaigns, chosen
 from socialcrawl.store.tables import pick
 from socialcrawl.store.versions import Version, versions
@@ -95,7 +96,11 @@ class Led:
 
 
 class Traces:
-    """Everything that a database can tell of single accounts; `connection` is only read."""
+    """Everything that a database can tell of single accounts.
+
+    Args:
+        connection: it is only read; in its own transaction where one has begun.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -121,13 +126,13 @@ class Traces:
 
     def versions(self, campaign: Begun) -> list[Version]:
         """The settings of a campaign, each time they changed, the oldest first."""
-        with self.connection.begin():
+        with reading.join_transaction(self.connection):
             known = versions(self.connection, campaign.id)
         return known or [Version(0, "", 0, campaign.settings, [])]
 
     def topics(self, campaign: int) -> list[int]:
         """The first pick.n under each new topic of a campaign."""
-        with self.connection.begin():
+        with reading.join_transaction(self.connection):
             return topics(self.connection, campaign)
 
     def enlisted(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
@@ -152,7 +157,7 @@ class Traces:
     def picked(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
         """Decision number `n` as it was stored, whose features are called `columns`."""
         wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
-        with self.connection.begin():
+        with reading.join_transaction(self.connection):
             return reading.pick(self.connection.execute(wanted).one(), columns)
 
     def aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
@@ -185,7 +190,7 @@ class Traces:
         """Why somebody of that name or id was forgotten; None: nobody was."""
         from socialcrawl.store.erasure.tombstones import reasons  # noqa: PLC0415
 
-        with self.connection.begin():
+        with reading.join_transaction(self.connection):
             found = reasons(self.connection, platform, "name", [user]) | reasons(
                 self.connection, platform, "user", [user]
             )
@@ -193,7 +198,7 @@ class Traces:
 
     def history(self, campaign: Begun, columns: Sequence[str] = COLUMNS) -> History:
         """All that the campaign did, as its own crawl folds it; `columns` are the names of its picks' features."""
-        return SqlStore(self.connection, campaign.id, campaign.platform, columns=columns).history()
+        return Finished(self.connection, campaign.id, partial(reading.join_transaction, self.connection), columns)
 
     def span(self, campaign: Begun) -> tuple[float, float]:
         """When the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
@@ -210,5 +215,5 @@ class Traces:
         return bool(self._rows(f"{either} where campaign = :campaign limit 1", campaign=campaign.id))
 
     def _rows(self, sql: str, **values: Any) -> Any:
-        with self.connection.begin():
+        with reading.join_transaction(self.connection):
             return self.connection.execute(text(sql), values).all()

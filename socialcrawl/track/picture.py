@@ -262,6 +262,10 @@ class Picture:
         resting = self._early - self.away.keys() - self._asleep
         return min((self._until(row) for row in resting), default=None)
 
+    def ends(self) -> list[float]:
+        """Return when rests and pauses are over that last as of `wake`."""
+        return [self._until(row) for row in self._early]
+
     def pauses(self) -> dict[int, float]:
         """When pauses are over that last as of `wake`, by row."""
         return {row: until for row, until in self.away.items() if row in self._early and row not in self._asleep}

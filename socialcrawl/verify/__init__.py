@@ -1,0 +1,1 @@
+"""Proves that what a campaign has stored is what it decided and found, without a request."""

@@ -1,0 +1,200 @@
+"""The decisions of a campaign, made again: a new crawl is told the stored history and has to choose what was chosen.
+
+It is the crawl of the campaign itself, as after a restart: what it absorbs are the stored picks and outcomes, and it
+chooses before it is told each batch. Only the moment of a choice is not stored. It lies between the answer before and
+the first request after; a campaign that tracks accounts, whose choices depend on it, has to have one moment in between
+at which it chooses so.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from socialcrawl.crawls import Crawling
+from socialcrawl.model import Node, Pick, Stop, Wait
+from socialcrawl.protocols import Batch, cut_history
+from socialcrawl.store.database import Opened
+from socialcrawl.store.decided import Decided, find_forgotten, read_decided
+from socialcrawl.store.traces import Traces
+from socialcrawl.track.crawl import Track
+from socialcrawl.verify.findings import ACCOUNT, Check, is_equal
+from socialcrawl.verify.story import Stage, Story
+
+LINE = ("search", "resolve", "seed")  # acts whose order the campaign file gives
+IMPORTED = "came from a file (act import): nobody chose them"
+BROUGHT = "came from a file of tests (import --as liveness): nobody chose them"
+EARLIER = "decided for an earlier topic, whose values are not stored any more"
+ERASED = "decided before something was erased, which may have led to them"
+FORGOTTEN = "their account was forgotten"
+ORDER = "seeds in another order than the campaign file gives now"
+RENAMED = "seeds whose names in the campaign file are somebody else's, or nobody's, by now"
+Watch = Callable[[str, int, int | None], None]
+
+
+class Replay:
+    """The decisions of a campaign, held against those that its crawl makes.
+
+    Args:
+        connection: the database, in a transaction.
+        story: what the decisions rest on.
+
+    Attributes:
+        picks: who was asked, why, and since which mark.
+        scores: the estimates, the features and the scores of those that looked on.
+    """
+
+    def __init__(self, connection: Opened, story: Story) -> None:
+        self.connection, self.story = connection, story
+        self.picks, self.scores = Check("picks"), Check("scores and features")
+        self._history = Traces(connection).history(story.begun, story.columns)
+        self._gone = find_forgotten(connection, story.begun.id)
+        self._found: set[Node] = set()  # by searches
+        self._renamed: set[Node] = set()  # seeds that no name leads to any more
+        self._n = story.since
+
+    def run(self, watch: Watch = lambda what, done, total: None) -> Crawling:
+        """Replay all decisions; the crawl as it is after the last of them."""
+        story, what = self.story, f"replaying {self.story.begun.name}"
+        self.picks.leave(EARLIER, story.since)
+        self.scores.leave(EARLIER, story.since)
+        stage, crawl = story.stage(story.since), self._crawl(story.stage(story.since))
+        for one in read_decided(self.connection, story.begun.id, story.columns, story.since):
+            self._n = one.batch[0].n
+            if (now := story.stage(self._n)) is not stage:
+                stage, crawl = now, self._crawl(now)
+            self._judge(crawl, one)
+            if one.outcomes:
+                crawl.absorb(one.batch, one.outcomes)
+            watch(what, one.batch[-1].n + 1, None)
+        return crawl
+
+    def _crawl(self, stage: Stage) -> Crawling:
+        """The crawl of a stage, told everything before the present pick."""
+        crawl = stage.crawl(self.story.topics)
+        crawl.fold(cut_history(self._history, self._n))
+        return crawl
+
+    def _judge(self, crawl: Crawling, one: Decided) -> None:
+        batch = one.batch
+        if batch[0].act == "import":
+            self._leave(IMPORTED, batch)
+        elif batch[0].act == "probe" and one.sent_at is None and not any(pick.score for pick in batch):
+            self._leave(BROUGHT, batch)
+        else:
+            chosen = self._chosen(crawl, one)
+            for place, pick in enumerate(batch):
+                self._compare(pick, chosen[place] if place < len(chosen) else None, one)
+            if len(chosen) > len(batch):
+                self.picks.differ(_place(batch[-1]), "picks of the batch", len(batch), len(chosen))
+        if batch[0].act == "search":
+            self._found |= {Node(node) for told in one.outcomes for node in told.targets.tolist()}
+
+    def _chosen(self, crawl: Crawling, one: Decided) -> Batch:
+        """What the crawl chooses in place of a batch; none where it would choose nothing."""
+        size = len({pick.node for pick in one.batch})
+        if not isinstance(crawl, Track):
+            return _batch(crawl.choose(size, one.sent_at or 0.0))
+        first: Batch | None = None
+        for now in _moments(crawl, one.sent_at):
+            chosen = _batch(crawl.choose(size, now))
+            if len(chosen) == len(one.batch) and all(map(_same, one.batch, chosen)):
+                return self._since(crawl, one, chosen)
+            first = chosen if first is None else first
+        return first or ()
+
+    def _since(self, crawl: Track, one: Decided, chosen: Batch) -> Batch:
+        """The chosen with the stored marks where these are of a moment in between."""
+        width = crawl.window
+        if width is None or all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
+            return chosen
+        ends = crawl.latest - width, (one.sent_at or crawl.latest) - width
+        low, high = (_order(crawl.mark(at)) for at in ends)
+        return tuple(
+            stored if low <= _order(stored.since) <= high and _same(stored, made) else made
+            for stored, made in zip(one.batch, chosen, strict=True)
+        )
+
+    def _compare(self, stored: Pick, chosen: Pick | None, one: Decided) -> None:
+        place = _place(stored)
+        if stored.n in self._gone:
+            self._leave(FORGOTTEN, [stored])
+        elif chosen is None or not self._alike(stored, chosen):
+            if stored.n < self.story.erased:
+                self._leave(ERASED, [stored])
+            elif chosen is not None and chosen.act in LINE and self._in_line(stored):
+                self._leave(ORDER, [stored])
+            elif stored.act in LINE and len(self._renamed) < self.story.renamed:
+                self._renamed.add(stored.node)
+                self._leave(RENAMED, [stored])
+            else:
+                self._differ(place, stored, chosen)
+        else:
+            self.picks.prove()
+            self._score(place, stored, chosen, one)
+
+    def _score(self, place: str, stored: Pick, chosen: Pick, one: Decided) -> None:
+        shadows = one.shadows.get(stored.n, {})
+        pairs = [("score", stored.score, chosen.score)]
+        pairs += zip(self.story.columns, stored.x, chosen.x, strict=False)
+        pairs += [(f"score of {name}", shadows.get(name, math.nan), score) for name, score in chosen.shadows]
+        wrong = [pair for pair in pairs if not is_equal(pair[1], pair[2])]
+        if wrong and stored.n < self.story.erased:
+            self.scores.leave(ERASED)
+            return
+        for column, kept, made in wrong:
+            self.scores.differ(place, column, kept, made)
+        self.scores.prove(not wrong)
+
+    def _alike(self, stored: Pick, chosen: Pick) -> bool:
+        """Whether two picks ask the same account in the same way; a name that was looked up may have led to another."""
+        if stored.act in LINE and stored.act == chosen.act and stored.since == chosen.since:
+            return self.story.meant(stored.node) == self.story.meant(chosen.node)
+        return _same(stored, chosen) and stored.since == chosen.since
+
+    def _in_line(self, stored: Pick) -> bool:
+        """Whether somebody is asked before the estimator chooses whom the campaign named, or a search found."""
+        if stored.act not in LINE:
+            return False
+        stage = self.story.stage(stored.n)
+        there = {*stage.names, *stage.queries, *self._found}
+        return self.story.meant(stored.node) in {self.story.meant(node) for node in there}
+
+    def _differ(self, place: str, stored: Pick, chosen: Pick | None) -> None:
+        if chosen is None:
+            self.picks.differ(place, ACCOUNT, stored.node, None)
+        elif (stored.act, stored.node) != (chosen.act, chosen.node):
+            self.picks.compare(place, ACCOUNT, stored.node, chosen.node)
+            self.picks.compare(place, "act", stored.act, chosen.act)
+        else:
+            self.picks.differ(place, "since", stored.since, chosen.since)
+        self.scores.leave("another account was picked than the replay picks")
+
+    def _leave(self, why: str, picks: Sequence[Pick]) -> None:
+        self.picks.leave(why, len(picks))
+        self.scores.leave(why, len(picks))
+
+
+def _batch(choice: Batch | Wait | Stop) -> Batch:
+    return choice if isinstance(choice, tuple) else ()
+
+
+def _same(stored: Pick, chosen: Pick) -> bool:
+    return (stored.n, stored.node, stored.act) == (chosen.n, chosen.node, chosen.act)
+
+
+def _place(pick: Pick) -> str:
+    return f"pick {pick.n}"
+
+
+def _order(mark: str) -> tuple[int, str]:
+    """What marks of one platform are ordered by: numbers and instants grow in length, or have the same."""
+    return len(mark), mark
+
+
+def _moments(crawl: Track, sent_at: float | None) -> Iterator[float]:
+    """The moments at which a batch may have been chosen: the latest first, then where rests and pauses ended."""
+    latest = crawl.latest if sent_at is None else sent_at
+    yield latest
+    crawl.picture.wake(crawl.latest)
+    ends = sorted(at for at in crawl.picture.ends() if sent_at is None or at <= sent_at)
+    yield crawl.latest
+    yield from ends

@@ -1,0 +1,179 @@
+"""What the decisions of a campaign rest on beside its history: its settings, each time they changed, and its seeds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from socialcrawl.crawls import Crawling, make_crawl, past
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.graph import COLUMNS
+from socialcrawl.model import Node
+from socialcrawl.plan import about
+from socialcrawl.platforms import known
+from socialcrawl.platforms.platform import Terms
+from socialcrawl.policies import policy
+from socialcrawl.protocols import NEVER
+from socialcrawl.settings import Settings, stored
+from socialcrawl.store.database import Opened
+from socialcrawl.store.decided import find_first_picks, find_searches, read_aliases
+from socialcrawl.store.erasure.orders import WHY as FORGET
+from socialcrawl.store.traces import Begun, Traces
+from socialcrawl.store.versions import Version
+from socialcrawl.track.picture import COLUMNS as SEEN
+
+TOPIC, RETAIN = "topic", "retain"
+STEERING = {"kind", "seed", "topic", "seeds", "crawl", "track", "refresh", "sample", "source"}
+"""The sections of the settings by which a crawl decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A campaign while its settings stayed as they were.
+
+    Attributes:
+        first: the number of the pick from which on.
+        settings: without a bound on its steps.
+        names: the accounts that it named, in order; queries: its searches.
+    """
+
+    first: int
+    settings: Settings
+    names: Sequence[Node]
+    queries: Sequence[Node]
+
+    def crawl(self, topics: Sequence[int]) -> Crawling:
+        """Return its crawl, with nothing absorbed."""
+        seeds = past(self.settings, self.names, topics, self.queries)
+        mark = self._mark() if self.settings.kind == "track" else lambda _: ""
+        return make_crawl(self.settings, seeds, mark=mark)
+
+    def _mark(self) -> Callable[[float], str]:
+        """How the platform marks an instant."""
+        prices = policy(self.settings.source.platform)
+        base = self.settings.source.base_url or prices.base_url
+        terms = Terms(self.settings, about(self.settings), prices, base)
+        return known.of(self.settings).source(terms, [], 0.0).mark
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A campaign, as far as its decisions rest on it.
+
+    Attributes:
+        begun: as the database has it.
+        stages: its settings, each time those changed that steer it; the oldest first.
+        topics: the first pick.n under each new topic.
+        erased: the first pick.n that was decided after everything that was erased.
+        same: accounts that turned out to be another one.
+        renamed: how many names of seeds lead to nobody who was asked, as names change hands.
+    """
+
+    begun: Begun
+    stages: Sequence[Stage]
+    topics: Sequence[int]
+    erased: int
+    same: Mapping[Node, Node]
+    renamed: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind of the campaign."""
+        return self.stages[-1].settings.kind
+
+    @property
+    def since(self) -> int:
+        """The first pick.n whose values are of the topic as it is now."""
+        return max(self.topics, default=0)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the features of its picks."""
+        return COLUMNS if self.kind == "collect" else SEEN
+
+    def stage(self, n: int) -> Stage:
+        """The stage in which pick `n` was decided."""
+        return [one for number, one in enumerate(self.stages) if one.first <= n or not number][-1]
+
+    def meant(self, node: Node) -> Node:
+        """The account that `node` turned out to be."""
+        seen = {node}
+        while (other := self.same.get(node, node)) not in seen:
+            seen.add(other)
+            node = other
+        return node
+
+
+def read_story(connection: Opened, name: str) -> Story:
+    """The story of a campaign; called in a transaction.
+
+    Raises:
+        StoreError: there is no such campaign, or its settings are not understood.
+    """
+    traces = Traces(connection)
+    begun = traces.begun(name)
+    same, epochs, topics = read_aliases(connection, begun.id), traces.epochs(begun.id), traces.topics(begun.id)
+    erased = [first for _, first, _, why in epochs if {FORGET, RETAIN} & {*why.split(",")}]
+    seats = (begun.identity.get("seeds") or {}).get("usernames") or []
+    names = traces.enlisted(begun.platform, seats)
+    lines = _Lines(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))
+    stages = list(_stages(begun, traces.versions(begun), lines))
+    return Story(begun, stages, topics, max(erased, default=0), same, len(seats) - len(stages[-1].names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Whom and what a campaign was to ask first: `names` as they are now, and the first pick of each node."""
+
+    names: Sequence[Node]
+    same: Mapping[Node, Node]
+    first: Mapping[int, int]
+    searched: Sequence[Node]
+
+    def named(self, before: int) -> list[Node]:
+        """The names that were asked before pick `before`: others were added after it, or are other accounts' by now.
+
+        Whoever is named is asked before an estimator chooses anybody.
+        """
+        others: dict[Node, list[Node]] = {}
+        for node, meant in self.same.items():
+            others.setdefault(meant, []).append(node)
+        return [one for one in self.names if min(self._at(node) for node in [one, *others.get(one, ())]) < before]
+
+    def queries(self, before: int) -> list[Node]:
+        """The searches that were made before pick `before`."""
+        return [node for node in self.searched if self._at(node) < before]
+
+    def _at(self, node: Node) -> int:
+        return self.first.get(node, NEVER)
+
+
+def _stages(begun: Begun, versions: Sequence[Version], lines: _Lines) -> list[Stage]:
+    kept: list[tuple[int, dict[str, Any]]] = []
+    for one in versions:
+        told = _steering(one.settings)
+        if not kept or kept[-1][1] != told:
+            kept.append((one.first, told))
+    ends = [*(first for first, _ in kept[1:]), NEVER]
+    origin = f"the settings of the campaign {begun.name!r}"
+    try:
+        settings = [stored(told, origin) for _, told in kept]
+    except SettingsError as error:
+        raise StoreError(f"{error} Verify it with the version of socialcrawl that ran it.") from error
+    return [
+        Stage(first, one, lines.named(end), lines.queries(end))
+        for (first, _), one, end in zip(kept, settings, ends, strict=True)
+    ]
+
+
+def _steering(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the settings decides: no bound on steps, no batch size, no token and no file of seeds.
+
+    Whoever a file named, and whoever was forgotten, has a seat in the identity.
+    """
+    told = {key: value for key, value in settings.items() if key in STEERING} | {"name": settings["name"]}
+    source = settings.get("source") or {}
+    told["source"] = {key: source[key] for key in ("platform", "vocabulary", "base_url") if source.get(key)}
+    told["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}
+    given = settings.get("crawl") or {}
+    told["crawl"] = {key: value for key, value in given.items() if key not in ("steps", "refresh_rate")}
+    return told
