@@ -140,7 +140,7 @@ def test_after_an_erasure_what_was_decided_then_is_proved_and_the_rest_is_said_t
         "join outcome o using (campaign, n) where act in ('expand', 'walk', 'probe') and missing is null order by n"
     )
     _, name = rows(database, told)[6]
-    forget(database, ordered([name], [], None, None), "x", SURE)
+    forget(database, SURE, ordered([name], [], None, None), "x")
     after = rows(database, "select max(n) + 1 from pick")[0][0]
     picks = checks(database)["picks"]
     assert differences(database) == []
@@ -162,7 +162,7 @@ def test_after_an_erasure_what_was_decided_then_is_proved_and_the_rest_is_said_t
 def test_posts_that_became_too_old_are_no_difference(tmp_path):
     database = copied("collect", tmp_path)
     changed(database, "update post set fetched_at = '2020' where length(text) % 2 = 0")
-    retain(database, 365 * 86_400.0, SURE)
+    retain(database, SURE, 365 * 86_400.0)
     assert rows(database, "select count(*) from tombstone where why = 'retain'")[0][0] > 50
     assert differences(database) == []
     assert checks(database)["picks"].unproved[ERASED] > 10
