@@ -82,6 +82,8 @@ def questionable(keywords: Sequence[str], form: Form = IN_FILE) -> dict[str, str
 def _reasons(keyword: str, form: Form) -> Iterator[str]:
     """Iterate over what is wrong with a keyword, and how to write it."""
     stem = keyword.strip().removesuffix("*")
+    if not stem:
+        yield "is empty: remove it, or write a word"
     if BOOLEAN.search(keyword):
         yield _without_boolean(keyword, form)
     if re.match(r"https?://", stem, re.IGNORECASE):

@@ -151,7 +151,7 @@ def test_the_demo_without_a_terminal_prints_plain_lines(tmp_path):
         (["--posts", "{posts}"], 2, "--keyword"),
         (["--posts", "{posts}", "--keyword", "zzyzx", "--seed-count", "3"], 2, "zzyzx"),
         (["--posts", "{posts}", "--keyword", "zzyzx"], 1, "found no posts"),
-        (["--posts", "{posts}", "--keyword", ""], 2, "has no letter"),
+        (["--posts", "{posts}", "--keyword", ""], 2, "is empty"),
         (["--posts", "{posts}", "--keyword", "x", "--estimator", "best"], 2, "estimator"),
         (["--posts", "{posts}", "--keyword", "x", "--vocabulary", "toot"], 2, "vocabulary"),
         (["--posts", "{posts}", "--keyword", "x", "--window", "soon"], 2, "span of time"),

@@ -156,6 +156,13 @@ def test_init_says_which_options_to_give(tmp_path):
         check_keywords(["a word"], AS_OPTIONS)
 
 
+@pytest.mark.parametrize("keyword", ["", " ", "*"])
+def test_an_empty_keyword_is_called_empty(keyword):
+    assert questionable([keyword], AS_OPTIONS) == {
+        keyword: f"--keyword: {keyword!r} is empty: remove it, or write a word."
+    }
+
+
 def test_demo_refuses_a_keyword_that_cannot_be_meant(tmp_path):
     keyword = "climate, drought"
     given_ = ("--posts", posts_file(), "--keyword", keyword, "--seed-count", 2, "--db", "demo.db")
