@@ -5,11 +5,13 @@ from dataclasses import replace
 from functools import partial
 
 import orjson
+from storing import opened
 from tiny import BEGIN, PEOPLE, PROTECTED, SETTINGS, SUSPENDED, Clock, Wire, parts_of, person, posts_of
 
 from socialcrawl.model import Node, iso
 from socialcrawl.relevance import worth
 from socialcrawl.run import run
+from socialcrawl.store.address import of
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
 from socialcrawl.store.erasure.forgetting import forget, retain
@@ -119,13 +121,23 @@ def order(*users, posts=(), file=None, compliance=None):
     return ordered(users, posts, file, compliance)
 
 
+def carried_out(connection, work):
+    """What an erasure did: as much as it said before, when it only read and campaigns were being written."""
+    with opened(of(connection)) as other, other.begin():
+        would = erase(connection, work, dry=True)
+    report = erase(connection, work)
+    assert would == report
+    return report
+
+
 def forgotten(store, *users, posts=(), dry=False):
-    asked = order(*users, posts=posts)
-    return erase(store.connection, partial(forget, order=asked, now=iso(LATER)), dry=dry)
+    work = partial(forget, order=order(*users, posts=posts), now=iso(LATER))
+    return erase(store.connection, work, dry=True) if dry else carried_out(store.connection, work)
 
 
 def aged(store, before, *, dry=False):
-    return erase(store.connection, partial(retain, before=iso(before), now=iso(LATER)), dry=dry)
+    work = partial(retain, before=iso(before), now=iso(LATER))
+    return erase(store.connection, work, dry=True) if dry else carried_out(store.connection, work)
 
 
 def gone_posts(people, posts=()):

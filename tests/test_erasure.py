@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from erasing import (
@@ -15,6 +16,7 @@ from erasing import (
     forgotten,
     gone_posts,
     node_of,
+    order,
     read_of,
     replayed,
     stored,
@@ -28,6 +30,8 @@ from socialcrawl.errors import StoreError
 from socialcrawl.model import iso
 from socialcrawl.relevance import worth
 from socialcrawl.sources.x.source import SEARCH
+from socialcrawl.store.erasure.forgetting import forget
+from socialcrawl.store.erasure.quiet import erase
 from socialcrawl.store.erasure.tombstones import barred
 from socialcrawl.store.lease import Lease
 
@@ -302,8 +306,9 @@ def test_a_database_that_cannot_be_written_is_an_error_in_words_and_loses_nothin
         with closing(sqlite3.connect(place)) as other:
             other.execute("begin immediate")
             store.connection.connection.cursor().execute("pragma busy_timeout = 50").close()
+            assert forgotten(store, "1003", dry=True).counts["account"] == 1, "to look is to write nothing"
             with pytest.raises(StoreError, match="locked"):
-                forgotten(store, "1003")
+                erase(store.connection, partial(forget, order=order("1003"), now=iso(LATER)))
             other.rollback()
         assert everything(store) == before
         close(store)

@@ -7,6 +7,7 @@ from functools import partial
 import orjson
 import pytest
 import typer
+from erasing import carried_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from storing import a_place, a_store, profile, rows, save
@@ -19,7 +20,6 @@ from socialcrawl.model import Mention, Page, PostRow, Request, Who
 from socialcrawl.store.erasure.alike import alike
 from socialcrawl.store.erasure.forgetting import forget as carry_out
 from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.erasure.quiet import erase
 from socialcrawl.store.erasure.tombstones import barred
 from socialcrawl.store.erasure.whose import owned, owners, short
 from socialcrawl.store.sql import SqlStore
@@ -45,7 +45,7 @@ def a_store_of(kind, platform):
 
 def forgotten(store, platform, *users, posts=()):
     order = ordered(users, posts, None, None)
-    return erase(store.connection, partial(carry_out, order=order, now=LATER, platform=platform))
+    return carried_out(store.connection, partial(carry_out, order=order, now=LATER, platform=platform))
 
 
 def everything(store):

@@ -14,6 +14,7 @@ from erasing import (
     LATER,
     aged,
     agrees,
+    carried_out,
     crawled,
     derived,
     forgotten,
@@ -32,7 +33,6 @@ from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Reque
 from socialcrawl.store.address import where
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.erasure.forgetting import forget as carry_out
-from socialcrawl.store.erasure.quiet import erase
 from socialcrawl.store.erasure.tombstones import barred, digest
 from socialcrawl.store.held import Reuse
 
@@ -168,7 +168,7 @@ def test_only_the_places_of_posts_go_where_the_platform_says_so(tmp_path):
         file.write_text(json.dumps(line | {"id": "1003"}) + "\n" + json.dumps(line | {"id": "424242"}), "utf-8")
         before = derived(store)
         asked = order(file=file, compliance="users")
-        report = erase(store.connection, lambda connection: carry_out(connection, asked, iso(LATER)))
+        report = carried_out(store.connection, lambda connection: carry_out(connection, asked, iso(LATER)))
         counts = {table: count for table, count in report.counts.items() if count}
         assert counts == {"text": len(posts_of(3))}
         kept = {key: json.loads(told) for key, told in rows(store, "select id, original from post")}

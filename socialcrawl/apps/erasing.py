@@ -4,9 +4,9 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
@@ -20,7 +20,7 @@ from socialcrawl.platforms import known
 from socialcrawl.reports.tracked import renew
 from socialcrawl.sources.web.urls import normalised
 from socialcrawl.store.address import Where
-from socialcrawl.store.database import opened
+from socialcrawl.store.database import Opened, opened
 from socialcrawl.store.erasure import forgetting, quiet
 from socialcrawl.store.erasure.alike import alike
 from socialcrawl.store.erasure.forgetting import Report
@@ -31,7 +31,6 @@ from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_error, write_json, write_line
 from socialcrawl.words import pluralize
 
-COUNTING = "counting what would be forgotten"
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}
 SPAN = re.compile(r"(\d{1,5}) ?([dwy])")
@@ -155,7 +154,8 @@ def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> 
         meant = platform_meant(connection, platform)
         order = ordered_on(connection, order, meant)
     kind = "page" if meant == "web" else "user"
-    return _work(where, partial(forgetting.forget, order=order, now=now, platform=meant), manner, passed, kind)
+    work = partial(forgetting.forget, order=order, now=now, platform=meant)
+    return _work(where, _Erasure("forget", work, passed, kind), manner)
 
 
 def ordered_on(connection: Any, order: Order, platform: str) -> Order:
@@ -201,26 +201,43 @@ def retain(where: Where, manner: Manner, kept: float) -> Report:
     """
     now = SystemClock().now()
     before = iso(max(0.0, now - kept))
-    return _work(where, partial(forgetting.retain, before=before, now=iso(now)), manner, f", of before {before[:19]}")
+    work = partial(forgetting.retain, before=before, now=iso(now))
+    return _work(where, _Erasure("retain", work, f", of before {before[:19]}"), manner)
 
 
-def _work(where: Where, work: Callable[..., Report], manner: Manner, more: str, kind: str = "user") -> Report:
+class _Erasure(NamedTuple):
+    """What a command does: its name, its work in a transaction, what is said of it, and what it calls accounts."""
+
+    command: str
+    work: Callable[[Opened], Report]
+    more: str
+    kind: str = "user"
+
+
+def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
+    """Say what would go, for which no campaign has to be paused; or have it agreed to, and carry it out."""
+    if manner.dry or not manner.yes:
+        with opened(where, create=False) as connection, show_progress("counting what would be forgotten"):
+            found = quiet.erase(connection, erasure.work, dry=True)
+        if not manner.dry and (manner.as_json or not sys.stdin.isatty()):
+            raise SettingsError("What goes is gone for good: agree to it with --yes, or look first with --dry-run.")
+        report = _of_kind(found, erasure.kind)
+        if not manner.as_json:
+            _tell(report, erasure.more, replace(manner, dry=True))
+        if manner.dry:
+            return report
+        typer.confirm("This cannot be undone. Go on?", abort=True)
+
     def erase() -> Report:
-        with opened(where, create=False, durable=True) as connection:
-            if not (manner.dry or manner.yes):
-                with show_progress(COUNTING):
-                    found = quiet.erase(connection, work, dry=True)
-                _agreed(_of_kind(found, kind), more, manner)
-            with show_progress(COUNTING if manner.dry else "forgetting") as watch:
-                report = quiet.erase(connection, work, dry=manner.dry)
-                if not manner.dry:
-                    watch("computing reports anew")
-                    renew(Traces(connection))
+        with opened(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
+            report = quiet.erase(connection, erasure.work)
+            watch("computing reports anew")
+            renew(Traces(connection))
             return report
 
-    report = _of_kind(give_way(where, None, erase, pause=manner.pause), kind)
+    report = _of_kind(give_way(where, None, erase, pause=manner.pause), erasure.kind)
     if not manner.as_json:
-        _tell(report, more, manner)
+        _tell(report, erasure.more, manner)
     return report
 
 
@@ -237,13 +254,6 @@ def _of_kind(report: Report, kind: str) -> Report:
         return [f"{kind}:{key.removeprefix('user:')}" if key.startswith("user:") else key for key in keys]
 
     return Report(report.counts, named(report.unheld), named(report.before), report.answers)
-
-
-def _agreed(report: Report, more: str, manner: Manner) -> None:
-    if manner.as_json or not sys.stdin.isatty():
-        raise SettingsError("What goes is gone for good: agree to it with --yes, or look first with --dry-run.")
-    _tell(report, more, Manner(dry=True))
-    typer.confirm("This cannot be undone. Go on?", abort=True)
 
 
 def _tell(report: Report, more: str, manner: Manner) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, select
 from socialcrawl.limits.policy import host
 from socialcrawl.store.bulk import Statement
 from socialcrawl.store.erasure.found import Gone
+from socialcrawl.store.erasure.rehearsal import write
 from socialcrawl.store.erasure.rows import chunks
 from socialcrawl.store.erasure.speaking import Answer, Sought, match, numbers
 from socialcrawl.store.tables import campaign, request, response
@@ -52,9 +53,8 @@ def remove_answers(
     for key, answer in _answers(connection):
         if (kind := match(answer, sought)) is not None:
             found[key] = kind
-    Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",)).run(
-        [(key,) for key in found]
-    )
+    removal = Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",))
+    write(removal, [(key,) for key in found])
     return Counter(found.values())
 
 

@@ -10,6 +10,7 @@ from socialcrawl.store.bulk import Statement
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import Hits, Key, Read, linkings
+from socialcrawl.store.erasure.rehearsal import carry_out, change, write
 from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.linking import Linking
 from socialcrawl.store.tables import account, link, mention, outcome, pick, post, sampled, shadow, standing
@@ -61,21 +62,22 @@ class Derived:
         fresh = mine & (outcome.c.missing.is_distinct_from(FORGOTTEN))
         self._note(select(outcome.c.campaign).where(fresh))
         emptied = update(outcome).where(fresh).values(value=0.0, occurrences=0, posts=0, missing=FORGOTTEN, mark=None)
-        self.outcomes += self.connection.execute(emptied).rowcount
+        self.outcomes += change(self.connection, emptied)
         asked = (outcome.c.campaign == link.c.campaign) & (outcome.c.n == link.c.n) & mine
         theirs = link.c.node.in_(select(gone_node.c.node)) | exists().where(asked)
         self._note(select(link.c.campaign).where(theirs))
-        self.links += self.connection.execute(delete(link).where(theirs)).rowcount
+        self.links += change(self.connection, delete(link).where(theirs))
         seen = (pick.c.campaign == shadow.c.campaign) & (pick.c.n == shadow.c.n)
         picked = pick.c.node.in_(select(gone_node.c.node))
-        self.connection.execute(delete(shadow).where(exists().where(seen & picked)))
+        carry_out(self.connection, delete(shadow).where(exists().where(seen & picked)))
         shown = pick.c.features.is_not(None) | (pick.c.score != 0.0)  # made of who linked to them, and how
         scored = update(pick).where(picked, shown)
-        self.connection.execute(scored.values(score=0.0, features=None))
-        self.connection.execute(update(pick).where(picked, pick.c.since.is_not(None)).values(since=ONCE))
-        self.connection.execute(delete(standing).where(standing.c.node.in_(select(gone_node.c.node))))
+        carry_out(self.connection, scored.values(score=0.0, features=None))
+        carry_out(self.connection, update(pick).where(picked, pick.c.since.is_not(None)).values(since=ONCE))
+        carry_out(self.connection, delete(standing).where(standing.c.node.in_(select(gone_node.c.node))))
         drawn = select(sampled.c.campaign).where(sampled.c.node.in_(select(gone_node.c.node)))
-        self.connection.execute(delete(sampled).where(sampled.c.campaign.in_(drawn)))  # its weights are another's now
+        weighed = delete(sampled).where(sampled.c.campaign.in_(drawn))  # its weights are another's now
+        carry_out(self.connection, weighed)
 
     def _unmarked(self) -> None:
         """Marks of visits that may be the id of a post that goes; those of other platforms are instants."""
@@ -84,9 +86,9 @@ class Derived:
         same = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
         read = exists().where(same & pick.c.act.in_(READ))
         marked = update(outcome).where(outcome.c.node.in_(authors), outcome.c.mark.is_not(None), read)
-        self.connection.execute(marked.values(mark=None))
+        carry_out(self.connection, marked.values(mark=None))
         since = update(pick).where(pick.c.node.in_(authors), pick.c.since.is_not(None))
-        self.connection.execute(since.values(since=ONCE))
+        carry_out(self.connection, since.values(since=ONCE))
 
     def _others(self) -> None:
         """The picks that read posts that go, and are not forgotten themselves."""
@@ -117,8 +119,9 @@ class Derived:
             author,
         )
         joined = columns.join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
-        wanted = joined.where(outcome.c.campaign == campaign, outcome.c.posts > 0).order_by(outcome.c.n)
-        return [row for row in self.connection.execute(wanted) if self._lost(campaign, row)]
+        mine = outcome.c.campaign == campaign
+        wanted = joined.where(mine, outcome.c.posts > 0, outcome.c.node.not_in(select(gone_node.c.node)))
+        return [row for row in self.connection.execute(wanted.order_by(outcome.c.n)) if self._lost(campaign, row)]
 
     def _lost(self, campaign: int, row: Any) -> bool:
         read = self.read.get((campaign, row.n))
@@ -140,14 +143,16 @@ class Derived:
             outcomes.append((value, count, read.posts, campaign, row.n))
             if valued:
                 of_links[row.n] = read
-        self._outcome.run(outcomes)
+        write(self._outcome, outcomes)
         self.outcomes += len(outcomes)
         if outcomes:
             self.changed.add(campaign)
         self._relink(campaign, of_links)
 
     def _relink(self, campaign: int, reads: dict[int, Read]) -> None:
-        columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(link.c.campaign == campaign)
+        columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(
+            link.c.campaign == campaign, link.c.node.not_in(select(gone_node.c.node))
+        )
         cut, renewed = [], []
         for row in keyed(self.connection, columns, link.c.n, list(reads)):
             read = reads[row.n]
@@ -157,8 +162,8 @@ class Derived:
                 cut.append((campaign, row.n, row.position))
             elif (alpha := worth(read.left[row.node])) != row.alpha:
                 renewed.append((alpha, campaign, row.n, row.position))
-        self._cut.run(cut)
-        self._alpha.run(renewed)
+        write(self._cut, cut)
+        write(self._alpha, renewed)
         self.links += len(cut) + len(renewed)
 
     def _by_author(self, row: Any, hits: Any, linking: Linking) -> Read:

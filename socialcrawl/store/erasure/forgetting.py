@@ -9,6 +9,7 @@ from socialcrawl.store.epochs import begun
 from socialcrawl.store.erasure import archive, derived, found, ledger, rows, seats, shortened, tombstones
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.orders import Order
+from socialcrawl.store.erasure.rehearsal import is_rehearsed
 
 
 @dataclass(slots=True)
@@ -92,7 +93,8 @@ def _erased(
     cleared = seats.cleared(connection, gone) if gone.names else set()
     counts["campaign"] = len(cleared)
     counts["tombstone"] = rows.remembered(connection, gone, now)
-    counts["epoch"] = begun(connection, made.changed | read.reopened | cleared, why, now)
+    changed = made.changed | read.reopened | cleared
+    counts["epoch"] = len(changed) if is_rehearsed(connection) else begun(connection, changed, why, now)
     found.dropped(connection)
     return counts
 

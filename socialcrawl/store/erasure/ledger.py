@@ -11,6 +11,7 @@ from socialcrawl.limits.policy import host
 from socialcrawl.model import Answer
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import updating
+from socialcrawl.store.erasure import rehearsal
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.linking import Linking, links_of
@@ -98,7 +99,7 @@ def write(connection: Connection, ledger: Ledger) -> int:
     """The number of rows of the ledger that were cleaned; they are written."""
     statement = updating(connection, request, CLEANED, "id")
     for begin in range(0, len(ledger.rows), CHUNK):
-        statement.run(ledger.rows[begin : begin + CHUNK])
+        rehearsal.write(statement, ledger.rows[begin : begin + CHUNK])
     return len(ledger.rows)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import of
 from socialcrawl.store.erasure.forgetting import Report
+from socialcrawl.store.erasure.rehearsal import rehearsed
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.tables import campaign
 from socialcrawl.store.tables import metadata as tables
@@ -27,30 +28,31 @@ where schemaname = any (current_schemas(false)) and tablename = %(name)s
 
 
 def erase(connection: Connection, work: Callable[[Connection], Report], *, dry: bool = False) -> Report:
-    """The report of `work`, which was done in one transaction while no campaign ran.
+    """Do `work` in one transaction while no campaign runs, and return its report.
 
     Afterwards nothing of what went is left in the database's file, nor in the log beside it.
 
     Args:
         connection: the database, without a transaction.
         work: what to do in the transaction.
-        dry: whether all of it is taken back, so that only the report remains.
+        dry: whether it is only rehearsed: nothing is written, and campaigns may run meanwhile.
 
     Raises:
         StoreError: a campaign of the database runs, or the database cannot be written; or all was done, but another
             program that reads keeps leftovers in place.
     """
     try:
+        if dry:
+            _prepare(connection)
+            with rehearsed(connection):
+                return work(connection)
         with _quiet(connection) as names:
             _prepare(connection)
-            with connection.begin() as transaction:
+            with connection.begin():
                 if _names(connection) != names:
                     raise StoreError("A campaign was begun in this database meanwhile: stop it, and run again.")
                 report = work(connection)
-                if dry:
-                    transaction.rollback()
-            if not dry:
-                _sweep(connection)
+            _sweep(connection)
             return report
     except DBAPIError as error:
         raise told(error, of(connection)) from error

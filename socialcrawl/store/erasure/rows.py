@@ -4,15 +4,16 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, case, delete, func, null, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, delete, null, or_, select, update
 
 from socialcrawl.store.bulk import Statement, updating
 from socialcrawl.store.erasure import tombstones
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.orders import Order
+from socialcrawl.store.erasure.rehearsal import carry_out, change, write
 from socialcrawl.store.erasure.texts import without_links, without_names
-from socialcrawl.store.tables import account, charge, follow, hit, mention, post, request, response, tombstone
+from socialcrawl.store.tables import account, charge, follow, hit, mention, post, request, response
 
 CHUNK = 5_000  # rows read at a time
 FEW = 20  # names to search for in SQL
@@ -28,29 +29,40 @@ def cited(connection: Connection) -> int:
     """The number of others' posts whose references to posts that go were cut; no original speaks of the forgotten."""
     ids = select(gone_post.c.id)
     cut = {name: case((post.c[name].in_(ids), null()), else_=post.c[name]) for name in REFERENCES}
-    refers = or_(*(post.c[name].in_(ids) for name in REFERENCES)) & post.c.id.not_in(ids)
-    number = connection.execute(update(post).where(refers).values(cut | {"original": null()})).rowcount
-    named = select(mention.c.post).where(mention.c.node.in_(select(gone_node.c.node)))
-    told = update(post).where(post.c.original.is_not(None), post.c.id.in_(named))
-    connection.execute(told.values(original=None))
-    return int(number)
+    number = change(connection, update(post).where(_refers()).values(cut | {"original": null()}))
+    told = update(post).where(post.c.original.is_not(None), post.c.id.in_(_naming()))
+    carry_out(connection, told.values(original=None))
+    return number
+
+
+def _refers() -> ColumnElement[bool]:
+    """Return the condition that a post of others refers to one that goes."""
+    ids = select(gone_post.c.id)
+    return or_(*(post.c[name].in_(ids) for name in REFERENCES)) & post.c.id.not_in(ids)
+
+
+def _naming() -> Select[Any]:
+    """Return the ids of all posts that mention the forgotten."""
+    return select(mention.c.post).where(mention.c.node.in_(select(gone_node.c.node)))
 
 
 def reworded(connection: Connection, gone: Gone) -> int:
     """The number of others' posts and profiles in which names of the forgotten, and links to them, were replaced."""
     names = ("text", "urls", "original")
     statement, number = updating(connection, post, names, "id"), 0
-    columns = select(post.c.id, *(post.c[column] for column in names)).where(post.c.id.not_in(select(gone_post.c.id)))
+    original = case((_refers() | post.c.id.in_(_naming()), null()), else_=post.c.original)  # as `cited` leaves it
+    texts = post.c.text, post.c.urls, original.label("original")
+    columns = select(post.c.id, *texts).where(post.c.id.not_in(select(gone_post.c.id)))
     if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
         words = [*(name for name in gone.names if name.isascii()), *(key for key in gone.ids if "://" in key), *HOSTS]
         if not all(map(str.isascii, gone.names)):  # SQLite knows the cases of ASCII only
             words += MARKS
-        found_in = (post.c[column].icontains(word, autoescape=True) for column in names for word in words)
+        found_in = (text.icontains(word, autoescape=True) for text in (*texts[:2], original) for word in words)
         columns = columns.where(or_(*found_in))
     ids = {*gone.ids, *gone.posts}
     for rows in chunks(connection, columns, post.c.id):
         found = [new for row in rows if (new := _reworded(row, gone.names, ids)) is not None]
-        statement.run(found)
+        write(statement, found)
         number += len(found)
     return number + _profiles(connection, gone, ids)
 
@@ -74,7 +86,7 @@ def _profiles(connection: Connection, gone: Gone, ids: Container[str]) -> int:
             new = [text and without_names(text, gone.names, ids) for text in texts]
             if new != texts and node not in gone.nodes:
                 found.append((*new, node))
-        statement.run(found)
+        write(statement, found)
         number += len(found)
     return number
 
@@ -83,12 +95,12 @@ def removed(connection: Connection) -> dict[str, int]:
     """The numbers of rows removed: posts, and mentions and hits with them; mentions of the forgotten too."""
     ids, nodes = select(gone_post.c.id), select(gone_node.c.node)
     known = follow.c.node.in_(nodes) | follow.c.followed.in_(nodes)
-    connection.execute(delete(follow).where(known))
+    carry_out(connection, delete(follow).where(known))
     said = delete(mention).where(mention.c.post.in_(ids) | mention.c.node.in_(nodes))
     return {
-        "hit": connection.execute(delete(hit).where(hit.c.post.in_(ids))).rowcount,
-        "mention": connection.execute(said).rowcount,
-        "post": connection.execute(delete(post).where(post.c.id.in_(ids))).rowcount,
+        "hit": change(connection, delete(hit).where(hit.c.post.in_(ids))),
+        "mention": change(connection, said),
+        "post": change(connection, delete(post).where(post.c.id.in_(ids))),
     }
 
 
@@ -96,18 +108,18 @@ def emptied(connection: Connection, gone: Gone, now: str) -> int:
     """The number of accounts emptied; another one that still shows a name of the forgotten loses that name."""
     nothing: dict[str, Any] = dict.fromkeys((*PROFILE, "platform_id", "username", "handle"))
     fresh = account.c.node.in_(select(gone_node.c.node)) & account.c.forgotten_at.is_(None)
-    number = connection.execute(update(account).where(fresh).values(nothing | {"forgotten_at": now})).rowcount
+    number = change(connection, update(account).where(fresh).values(nothing | {"forgotten_at": now}))
     ours = select(account.c.node).where(account.c.platform == gone.platform)
     shown = keyed(connection, ours, account.c.handle, list(gone.names))
     names = updating(connection, account, ("username", "handle"), "node")
-    names.run([(None, None, row.node) for row in shown])
-    return int(number)
+    write(names, [(None, None, row.node) for row in shown])
+    return number
 
 
 def faded(connection: Connection, before: str) -> int:
     """The number of profiles emptied that were fetched before an instant; id and username stay."""
     old = update(account).where(account.c.profile_at < before)
-    return int(connection.execute(old.values(dict.fromkeys(PROFILE))).rowcount)
+    return change(connection, old.values(dict.fromkeys(PROFILE)))
 
 
 def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, set[str]]:
@@ -125,14 +137,14 @@ def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, 
         if any(name in told for name in PLACES):
             left = {name: value for name, value in told.items() if name not in PLACES}
             changed.append((orjson.dumps(left).decode(), key))
-    updating(connection, post, ("original",), "id").run(changed)
+    write(updating(connection, post, ("original",), "id"), changed)
     return len(changed), {*rows, *ids}
 
 
 def outlived(connection: Connection, before: str) -> int:
     """The number of original answers removed that arrived before an instant."""
     old = select(request.c.id).where(request.c.arrived_at < before)
-    return int(connection.execute(delete(response).where(response.c.request.in_(old))).rowcount)
+    return change(connection, delete(response).where(response.c.request.in_(old)))
 
 
 def anonymous(connection: Connection, gone: Gone) -> int:
@@ -144,7 +156,7 @@ def anonymous(connection: Connection, gone: Gone) -> int:
     names = ("digest", "the_day", "the_credential", "the_kind", "the_resource")
     statement = Statement(connection, update(charge).where(*same).values(resource=bindparam("digest")), names)
     found = [*users, *connection.execute(posts).all()]
-    statement.run([(_charged(gone, row), *row) for row in found])
+    write(statement, [(_charged(gone, row), *row) for row in found])
     return len(found)
 
 
@@ -154,14 +166,11 @@ def _charged(gone: Gone, row: Any) -> str:
 
 
 def remembered(connection: Connection, gone: Gone, now: str) -> int:
-    """The number of tombstones put for all that goes and was not forgotten before; see `tombstones.put`."""
-    count = select(func.count()).select_from(tombstone)
-    before = connection.execute(count).scalar_one()
+    """Put tombstones for all that goes; return how many say more than before, see `tombstones.put`."""
     rows = [*_stones(gone.platform, "user", gone.ids, now), *_stones(gone.platform, "name", gone.names, now)]
     rows += _stones(gone.platform, tombstones.SHORT, gone.brief, now)
     rows += [(tombstones.digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
-    raised = sum(tombstones.put(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK))
-    return raised + int(connection.execute(count).scalar_one() - before)
+    return sum(tombstones.put(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK))
 
 
 def _stones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:

@@ -12,6 +12,7 @@ import orjson
 from sqlalchemy import Connection, select, update
 
 from socialcrawl.store.erasure.found import Gone
+from socialcrawl.store.erasure.rehearsal import carry_out
 from socialcrawl.store.tables import campaign, version
 
 NAMING = {"seeds": ("usernames",), "accounts": ("exclude", "include")}  # settings that name accounts
@@ -108,7 +109,7 @@ def cleared(connection: Connection, gone: Gone) -> set[int]:
             if (new := unnamed(told, gone.names, gone.owners.get)) is not told:
                 values[name] = orjson.dumps(new).decode()
         if values:
-            connection.execute(update(campaign).where(campaign.c.id == row.id).values(values))
+            carry_out(connection, update(campaign).where(campaign.c.id == row.id).values(values))
             found.add(int(row.id))
         _clear_versions(connection, int(row.id), gone)
     return found
@@ -119,7 +120,7 @@ def _clear_versions(connection: Connection, number: int, gone: Gone) -> None:
         told = orjson.loads(one.settings)
         if (new := unnamed(told, gone.names, gone.owners.get)) is not told:
             mine = (version.c.campaign == number) & (version.c.number == one.number)
-            connection.execute(update(version).where(mine).values(settings=orjson.dumps(new).decode()))
+            carry_out(connection, update(version).where(mine).values(settings=orjson.dumps(new).decode()))
 
 
 def _named(seats: Sequence[Seat], barred: Collection[str]) -> dict[str, str]:

@@ -5,22 +5,24 @@ from sqlalchemy import Connection, select
 from socialcrawl.store.bulk import updating
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import CHUNK, keyed
+from socialcrawl.store.erasure.rehearsal import write
 from socialcrawl.store.erasure.texts import without_names
 from socialcrawl.store.erasure.whose import short
 from socialcrawl.store.tables import account, mention, post
 
 
 def shortened(connection: Connection, gone: Gone) -> int:
-    """The number of others' posts in which short forms were replaced; mentions and names are still there."""
+    """Replace short forms in others' posts; return in how many. Mentions and names are still there."""
     if not gone.brief:
         return 0
     named = _named(connection)
-    keys, number = sorted(named), 0
+    keys, number, ids = sorted(named), 0, {*gone.ids, *gone.posts}
     statement = updating(connection, post, ("text",), "id")
     for begin in range(0, len(keys), CHUNK):
         rows = keyed(connection, select(post.c.id, post.c.text), post.c.id, keys[begin : begin + CHUNK])
-        changed = [(new, key) for key, text in rows if (new := without_names(text, named[key])) != text]
-        statement.run(changed)
+        without = [(key, without_names(text, gone.names, ids)) for key, text in rows]  # as `rows.reworded` leaves it
+        changed = [(new, key) for key, text in without if (new := without_names(text, named[key])) != text]
+        write(statement, changed)
         number += len(changed)
     return number
 

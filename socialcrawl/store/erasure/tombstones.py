@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 
 from socialcrawl.store.bulk import inserting, updating
 from socialcrawl.store.erasure.keyed import keyed
+from socialcrawl.store.erasure.rehearsal import write
 from socialcrawl.store.tables import tombstone
 
 COLUMNS = ("digest", "kind", "why", "at")
@@ -55,13 +56,15 @@ def reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str
 
 
 def put(connection: Connection, rows: Sequence[tuple[str, str, str, str]]) -> int:
-    """The number of tombstones that say more than before; all of (digest, kind, why, at) are kept for ever.
+    """Keep all of (digest, kind, why, at) for ever; return how many of them are new, or say more than before.
 
     One that is there stays as it was. But what only became too old and now is to be forgotten is forgotten from now on.
+    Each digest comes once.
     """
-    forgotten = {row[0]: row for row in rows if row[2] != AGED}
-    aged = select(tombstone.c.digest).where(tombstone.c.why == AGED)
-    raised = [row.digest for row in keyed(connection, aged, tombstone.c.digest, list(forgotten))]
-    updating(connection, tombstone, ("why", "at"), "digest").run([(*forgotten[key][2:], key) for key in raised])
-    inserting(connection, tombstone, COLUMNS, "ignore").run(rows)
-    return len(raised)
+    columns = select(tombstone.c.digest, tombstone.c.why)
+    known = {row.digest: row.why for row in keyed(connection, columns, tombstone.c.digest, [row[0] for row in rows])}
+    raised = [row for row in rows if row[2] != AGED == known.get(row[0])]
+    fresh = [row for row in rows if row[0] not in known]
+    write(updating(connection, tombstone, ("why", "at"), "digest"), [(why, at, key) for key, _, why, at in raised])
+    write(inserting(connection, tombstone, COLUMNS, "ignore"), fresh)
+    return len(raised) + len(fresh)
