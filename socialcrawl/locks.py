@@ -66,6 +66,39 @@ def locked(path: Path) -> Iterator[FileIO]:
             unlock_descriptor(file.fileno())
 
 
+def find_holder(path: Path) -> int | None:
+    """Return the id of the process that has locked a file; None: no process has, or it has not written its id yet."""
+    from filelock import lock_descriptor, unlock_descriptor  # noqa: PLC0415
+
+    try:
+        file = os.open(path, os.O_RDWR)
+    except OSError:  # it is not there, or others may not look at it
+        return None
+    try:
+        pid = _read_holder(file)
+        if pid is None or not is_alive(pid):
+            return None
+        if lock_descriptor(file, blocking=False):  # its holder was killed, and another process has that id now
+            unlock_descriptor(file)
+            return None
+        return pid
+    finally:
+        os.close(file)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process of this machine still is; True where that cannot be found out."""
+    if WINDOWS:
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True
+
+
 def _take(path: Path, busy: str) -> int | None:
     """Return the file, open and locked; None if it was removed before it was locked."""
     from filelock import lock_descriptor  # noqa: PLC0415
@@ -97,9 +130,14 @@ def _unlock(file: int) -> None:
 
 def _holder(file: int) -> str:
     """Return a sentence that says which process has locked a file; the empty text where it has not said so yet."""
+    pid = _read_holder(file)
+    return "" if pid is None else f" It is already running, pid {pid}."
+
+
+def _read_holder(file: int) -> int | None:
     os.lseek(file, int(WINDOWS), os.SEEK_SET)
     said = os.read(file, 20)
-    return f" It is already running, pid {said.decode()}." if said.isdigit() else ""
+    return int(said) if said.isdigit() else None
 
 
 def _is(path: Path, file: int) -> bool:

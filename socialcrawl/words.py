@@ -8,6 +8,7 @@ from socialcrawl.errors import SettingsError
 YEAR = 366 * 86_400.0
 PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
 REMEDY = "write 3s, 15m, 1h, 7d or a number of seconds"
+QUESTION = re.compile(r"\?; (\w)")
 SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*(kb|mb|gb|tb|b?)")
 SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -40,6 +41,11 @@ def span(length: float) -> str:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+def tidy(text: str) -> str:
+    """Return a reason of several clauses, in which what follows a question begins a sentence of its own."""
+    return QUESTION.sub(lambda found: f"? {found[1].upper()}", text)
 
 
 def size(text: str) -> int:

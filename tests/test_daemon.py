@@ -73,6 +73,10 @@ class World:
     def sql(self, query, *given):
         return rows(self.folder / "week.db", query, *given)
 
+    def execute(self, statement):
+        with closing(sqlite3.connect(self.folder / "week.db")) as raw, raw:
+            raw.execute(statement)
+
     def sql_in(self, folder, query):
         return rows(folder / "week.db", query)
 
@@ -142,6 +146,22 @@ def test_a_campaign_that_is_paused_leaves_its_share_to_the_others_and_goes_on_wh
     assert world.sql(between, "one", "2027-01-15T09:10", "2027-01-15T10:05")[0][0] == 0
     assert world.sql(between, "two", "2027-01-15T09:10", "2027-01-15T10:05")[0][0] > 3 * K
     assert world.sql(between, "one", "2027-01-15T10:10", "2027-01-15T11:00")[0][0] > K
+
+
+def test_a_turn_that_is_paused_and_resumed_goes_on_to_its_end(world):
+    """As a backup of every night does while a campaign has the whole night."""
+    world.write("one", "[schedule]\nevery = '9h'\nlasting = '3h'\n")
+
+    def change(deed):
+        with opened(world.folder / "week.db") as connection:
+            assert deed(connection, ["one"]) == ["one"]
+
+    world.at(1.1, lambda: change(lambda *given: daemons.pause(*given, world.time.now())))
+    world.at(1.3, lambda: change(daemons.resume))
+    world.live(6)
+    (ended,) = world.since("one", RESTING)
+    assert 2.7 < ended < 3.05
+    assert world.asked() > 10 * K
 
 
 def test_a_campaign_that_was_paused_stays_so_when_another_daemon_begins(world):
@@ -224,6 +244,35 @@ def test_a_second_file_of_the_same_campaign_is_refused(world):
     world.live(0.5)
     assert world.states("two") == [BROKEN]
     assert "rename one" in world.why("two", BROKEN)[0]
+
+
+@pytest.mark.parametrize("known_by", ["the daemon that ran it", "its settings"])
+def test_a_copy_that_was_edited_and_comes_first_in_the_alphabet_does_not_take_the_place_of_its_campaign(
+    world, known_by
+):
+    """It would change the topic: a new epoch, and all that is stored counted anew."""
+    world.write("one", f"# {known_by}\n")
+    world.live(0.3)
+    if known_by == "its settings":
+        world.execute("update lease set file = null")
+    text = (world.folder / "one.toml").read_text("utf-8")
+    (world.folder / "a-copy.toml").write_text(text.replace(TOPICS[0], TOPICS[1]), "utf-8")
+    before = world.asked()
+    world.live(1.0)
+    assert world.states("a-copy") == [BROKEN]
+    assert world.why("a-copy", BROKEN)[0].startswith(f"{world.folder / 'a-copy.toml'} is left out: ")
+    assert BROKEN not in world.states("one")
+    assert world.asked() > before
+    assert world.sql("select why from epoch") == [("begun",)]
+    assert world.sql("select file from lease") == [(str(world.folder / "one.toml"),)]
+
+
+def test_a_copy_is_taken_where_the_file_of_its_campaign_is_gone(world):
+    world.write("one", "[budget]\nmax_requests = 20\n")
+    world.live(0.3)
+    (world.folder / "one.toml").rename(world.folder / "a-copy.toml")
+    world.live(0.6)
+    assert world.sql("select file, state from lease") == [(str(world.folder / "a-copy.toml"), STOPPED)]
 
 
 def test_a_file_that_appears_is_taken_in_and_one_that_goes_stops_its_campaign(world):
@@ -410,7 +459,7 @@ def test_what_daemons_write_down_outlives_them(world):
 def test_a_campaign_that_stalls_is_told(world, monkeypatch):
     world.write("one")
     week = Week(world.folder, world.time, BEGIN + 3 * HOUR, look=60.0)
-    week.daemon.stall = 600.0
+    week.daemon.overview.stall = 600.0
     at_once = week.daemon.scheduler.at
 
     def forgetful(when, name, job):

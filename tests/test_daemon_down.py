@@ -1,7 +1,6 @@
 """A platform that is down, under a daemon on a virtual clock: what is said, how often it is asked, what is kept."""
 
 import json
-import sys
 from contextlib import ExitStack
 from itertools import pairwise
 from urllib.parse import urlsplit
@@ -10,11 +9,11 @@ import httpx
 import pytest
 from crawling import posts_file
 from test_daemon import HOUR, World
-from test_daemon_process import TELL, campaign_file, daemon, folder, rows, steps
+from test_daemon_process import campaign_file, daemon, folder, rows, steps, telling
 from weeks import BEGIN, WINDOW, K, Virtual
 
 from socialcrawl.daemon.health import health
-from socialcrawl.daemon.standing import DONE, DOWN, STOPPED
+from socialcrawl.daemon.standing import DONE, DOWN, RESTING, STOPPED
 from socialcrawl.limits.retry import PROBE
 from socialcrawl.mock.faults import cut, error
 from socialcrawl.mock.server import running
@@ -104,17 +103,43 @@ def test_a_daemon_that_begins_while_the_platform_is_down_waits_for_it(falling):
     assert min(falling.sent(end, HOUR)) <= end + PROBE + 5.0
 
 
+@pytest.mark.parametrize("falling", [(10.0, 1800.0, name) for name in FAULTS], indirect=True, ids=FAULTS)
+def test_an_outage_is_told_once_however_often_the_daemon_is_begun_anew_meanwhile(falling):
+    """The status keeps its beginning too; only an answer of the platform ends it."""
+    falling.write("one")
+    told, begun = [], []
+    for hours in (0.1, 0.2, 0.3):
+        falling.look_at(hours * HOUR - 60.0)
+        week = falling.live(hours, look=2.0)
+        told += week.told
+        begun += falling.sql("select state, since from lease")
+    assert told == [("one", DOWN)]
+    assert begun == [(DOWN, begun[0][1])] * 3
+    assert {page["campaigns"][0]["since"] for _, page in falling.healths} == {begun[0][1][:19] + "Z"}
+    week = falling.live(1.0, look=2.0)
+    assert week.told[0] == ("one", DONE)
+    assert falling.states("one")[0] != DOWN, "a restart is no news"
+
+
+@pytest.mark.parametrize("falling", [(10.0, 3 * HOUR, "no answer")], indirect=True)
+def test_an_outage_is_told_once_though_turns_of_a_schedule_end_meanwhile(falling):
+    falling.write("one", "[schedule]\nevery = '20m'\nlasting = '5m'\n")
+    week = falling.live(2.9, look=2.0)
+    states = falling.states("one")
+    assert states.count(RESTING) > 3
+    assert states.count(DOWN) > 3
+    assert week.told == [("one", DOWN)]
+
+
 def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, tmp_path):
     """As it is in use: nobody listens, then somebody does again; log, /healthz, /metrics and a notice say so.
 
     The campaign file says that windows last 900 s, and one has fewer slots than the outage has attempts.
     """
-    notes, script = tmp_path / "notes", tmp_path / "tell.py"
-    script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
-    command = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
+    notes = tmp_path / "notes"
     with ExitStack() as first, daemon(folder, "--health", "127.0.0.1:0") as one:
         mock = first.enter_context(running(posts_file(), limit=4, window=1.0))
-        file = campaign_file(folder, mock.url, more=command)
+        file = campaign_file(folder, mock.url, more=telling(notes, tmp_path))
         file.write_text(file.read_text("utf-8").replace("k = 20\nd = 2.0\n", "k = 4\nd = 900.0\n"), "utf-8")
         one.until(lambda: steps(folder) > 5)
         first.close()
@@ -130,5 +155,5 @@ def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, t
         with running(posts_file(), limit=4, window=1.0, port=urlsplit(mock.url).port):
             one.until(lambda: steps(folder) > before)
             (back,) = one.until(lambda: [line for line in one.lines() if line.get("was") == "down"])
-            assert back["level"] == "info"
+            assert (back["level"], back["event"], back["campaign"]) == ("info", "the platform answers again", "one")
             assert one.end()[0] == 0

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -297,9 +298,10 @@ def test_an_instant_that_is_nonsense_does_not_stop_a_notice():
     assert facts("stalled", Standing(Path("f"), "f", "stalled", "", NOW, until=1e300))["until"] is None
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_a_sentence_says_what_happened(event):
-    assert facts(event, FOREST)["text"] == f"forest {EVENTS[event]}: a person paused it"
+@pytest.mark.parametrize("state", ["paused", "stopped", "done", "stalled", "broken", "down"])
+def test_a_sentence_names_the_state_as_status_does_whatever_the_event_is_called(state):
+    told = facts("paused", replace(FOREST, state=state, why="its budget is spent"))
+    assert (told["event"], told["text"]) == ("paused", f"forest is {state}: its budget is spent")
 
 
 def test_who_has_nothing_to_tell_has_no_threads():

@@ -113,6 +113,20 @@ def steps(folder, name="one"):
         return 0
 
 
+TELL = """
+import json, os, sys
+told = json.load(sys.stdin) | {name: os.environ[name] for name in os.environ if name.startswith("SOCIALCRAWL_")}
+print(json.dumps(told | {"token": any("the-token" in value for value in os.environ.values())}), file=open(NAME, "a"))
+"""
+
+
+def telling(notes, folder):
+    """The section of a campaign file by which every notice is written into a file, a line each."""
+    script = folder / "tell.py"
+    script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
+    return f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
+
+
 def test_a_daemon_is_looked_at_paused_resumed_and_stopped_from_another_terminal(folder):
     with a_mock(posts=large()) as mock, daemon(folder, "--health", "127.0.0.1:0") as one:
         campaign_file(folder, mock.url)
@@ -170,9 +184,8 @@ def test_sigterm_waits_eight_seconds_for_what_is_in_flight_and_leaves(folder):
 
 
 def test_a_restart_tells_nobody_again_and_status_shows_what_is_done_as_done(folder, tmp_path):
-    notes, script = tmp_path / "notes", tmp_path / "tell.py"
-    script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
-    notify = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
+    notes = tmp_path / "notes"
+    notify = telling(notes, tmp_path)
 
     def told():
         lines = notes.read_text("utf-8").splitlines() if notes.exists() else []
@@ -199,25 +212,9 @@ def test_a_restart_tells_nobody_again_and_status_shows_what_is_done_as_done(fold
     assert told() == [("brief", "ended"), ("poor", "paused")]
 
 
-def test_status_shows_a_second_file_of_a_campaign_as_broken(folder):
-    text = campaign_file(folder, "http://127.0.0.1:9").read_text("utf-8")
-    (folder / "two.toml").write_text(text, "utf-8")
-    rows = json.loads(socialcrawl("status", folder, "--json").stdout)
-    assert [(one["campaign"], one["state"]) for one in rows] == [("one", "idle"), ("two", "broken")]
-    assert "rename one" in rows[1]["why"]
-
-
-TELL = """
-import json, os, sys
-told = json.load(sys.stdin) | {name: os.environ[name] for name in os.environ if name.startswith("SOCIALCRAWL_")}
-print(json.dumps(told | {"token": any("the-token" in value for value in os.environ.values())}), file=open(NAME, "a"))
-"""
-
-
 def test_a_hangup_reads_the_files_again_and_people_are_told_of_what_stops(folder, tmp_path):
-    notes, script = tmp_path / "notes", tmp_path / "tell.py"
-    script.write_text(TELL.replace("NAME", repr(str(notes))), "utf-8")
-    notify = f"[notify]\ncommand = [{json.dumps(sys.executable)}, {json.dumps(str(script))}]\n"
+    notes = tmp_path / "notes"
+    notify = telling(notes, tmp_path)
     with a_mock() as mock, daemon(folder, OTHER_VARIABLE="BBBB-the-token-of-another") as one:
         other = campaign_file(folder, mock.url, "other", "[schedule]\ncron = '0 0 1 1 *'\n")
         other.write_text(other.read_text("utf-8").replace(TOKEN_ENV, "OTHER_VARIABLE"), "utf-8")

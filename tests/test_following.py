@@ -1,10 +1,14 @@
 """What follows a run of a campaign: its state and its next run, by the reason, the schedule and the time."""
 
+import ast
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialcrawl.daemon.following import AGAIN, FAR, LONGEST, following, resting
+import socialcrawl
+from socialcrawl.daemon.following import AGAIN, FAR, LONGEST, following, resting, without_rerun
 from socialcrawl.daemon.standing import DONE, RESTING, STOPPED, WAITING
 from socialcrawl.model import Stop, Wait, unix
 from socialcrawl.schedule import Schedule, cron, hours
@@ -79,3 +83,39 @@ def test_the_next_run_is_never_before_the_limiter_said_in_the_same_turn_nor_in_t
     if found.same:
         assert found.due == max(NOON, NOON + wait)
         assert every is None or (lasting is not None and found.due < NOON - ran + lasting)
+
+
+def written(node):
+    """The text of a literal, with (1) for what is filled in."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(written(part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return "(1)"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def advice_to_run_again():
+    """Every text of the program that gives it, but for what is said on the command line only."""
+    package = Path(socialcrawl.__file__).parent
+    files = [file for folder in ("limits", "sources", "store") for file in (package / folder).rglob("*.py")]
+    texts = {written(node) for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))}
+    return sorted(text for text in texts if "run again" in text.lower() and "was begun in this database" not in text)
+
+
+@pytest.mark.parametrize("text", advice_to_run_again())
+def test_nobody_who_has_a_daemon_is_told_to_run_again(text):
+    said = without_rerun(text)
+    assert "again to go on" not in said.lower()
+    assert "run again" not in said.lower()
+    assert not {" ;", " .", ";;", ": .", "  "} & {said[i : i + 2] for i in range(len(said))}, said
+
+
+def test_a_budget_is_to_be_raised_in_the_campaign_file_where_a_daemon_looks_at_it():
+    why = "the budget max_posts = 10 is reached (10); raise it and run again to go on"
+    found = following(Stop("budget", why), ALWAYS, NOON, NOON)
+    assert found.why == "the budget max_posts = 10 is reached (10); raise it in the campaign file to go on"
+
+
+def test_what_follows_a_question_is_a_sentence_of_its_own():
+    found = following(Stop("failed", "the server is in trouble: is it X?"), ALWAYS, NOON, NOON)
+    assert found.why == "the server is in trouble: is it X? It is tried again"

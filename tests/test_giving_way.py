@@ -1,6 +1,9 @@
 """Campaigns that are in the way of a command: named, or paused and resumed; with daemons as processes, and without."""
 
+import json
+import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -9,14 +12,14 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from crawling import TOKEN, TOKEN_ENV, posts_file
 from importing import NOW
 from reviving import revived
-from test_daemon_process import a_mock, campaign_file, daemon, folder, steps
+from test_daemon_process import a_mock, campaign_file, daemon, folder, steps, telling
 
 from socialcrawl.apps import giving_way
 from socialcrawl.apps.giving_way import give_way
 from socialcrawl.errors import HeldError, StoreError
 from socialcrawl.store import daemons
 from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.daemons import Told
+from socialcrawl.store.daemons import Pauser, Told
 from socialcrawl.store.database import opened
 
 __all__ = ["folder"]  # a fixture
@@ -83,6 +86,52 @@ def test_a_campaign_that_was_paused_for_a_command_is_resumed_after_an_error_and_
     assert leases(folder)["two"] == "paused"
 
 
+def test_what_would_be_forgotten_is_counted_while_a_daemon_runs_and_it_runs_on(folder, in_the_way):
+    forget = ("forget", "--db", folder / "one.db", "--user", "@nobody", "--dry-run", "--json")
+    retain = ("retain", "90d", "--db", folder / "one.db", "--dry-run", "--json")
+    for command in (forget, retain):
+        done = socialcrawl(*command)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["dry_run"]
+    not_agreed = socialcrawl(*forget[:-2])
+    assert (not_agreed.returncode, "agree to it with --yes" in not_agreed.stderr) == (2, True)
+    assert leases(folder) == {"one": "held", "two": "paused"}
+    assert len(in_the_way.said("paused")) == 1, "two, which a person has paused"
+
+
+def test_nobody_is_told_of_a_pause_that_a_command_makes_and_ends(folder, tmp_path):
+    """As a job of every night does: one line in the log, and status says what the campaign is paused for."""
+    notes = tmp_path / "notes"
+    with a_mock(window=3600.0) as mock, daemon(folder) as one:
+        file = campaign_file(folder, mock.url, more=telling(notes, tmp_path))
+        file.write_text(file.read_text("utf-8").replace("d = 2.0", "d = 3600.0"), "utf-8")
+        one.until(lambda: steps(folder) and leases(folder) == {"one": "held"})
+        assert socialcrawl("backup", tmp_path / "copy.db", "--db", folder / "one.db", "--pause").returncode == 0
+        one.until(lambda: leases(folder) == {"one": "held"})
+        (line,) = one.said("paused")
+        assert line["why"].startswith("paused until `socialcrawl backup` is done (process ")
+        assert not one.said("the campaign goes on")
+        assert socialcrawl("pause", file).returncode == 0
+        one.until(lambda: len(one.said("paused")) == 2)
+        assert socialcrawl("resume", file).returncode == 0
+        (back,) = one.until(lambda: one.said("the campaign goes on"))
+        assert (back["campaign"], back["was"]) == ("one", "paused")
+        told = one.until(lambda: notes.exists() and notes.read_text("utf-8").splitlines())
+        assert one.end()[0] == 0
+    (event,) = map(json.loads, told)
+    assert (event["event"], "paused by a person" in event["text"]) == ("paused", True)
+
+
+def test_what_a_command_had_paused_that_was_killed_is_resumed_by_the_daemon(folder, in_the_way):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    with opened(folder / "one.db") as connection:
+        by = Pauser("backup", gone.pid, socket.gethostname())
+        assert daemons.pause(connection, ["one"], time.time(), by) == ["one"]
+    in_the_way.until(lambda: in_the_way.said("the command that paused the campaign is gone: it goes on"))
+    in_the_way.until(lambda: leases(folder) == {"one": "held", "two": "paused"})
+
+
 def test_a_campaign_that_a_person_runs_is_in_the_way_of_what_pauses_only_daemons(folder):
     with a_mock() as mock:
         file = campaign_file(folder, mock.url)
@@ -93,12 +142,15 @@ def test_a_campaign_that_a_person_runs_is_in_the_way_of_what_pauses_only_daemons
                 assert child.poll() is None
                 time.sleep(0.05)
             refused = socialcrawl("forget", "--db", folder / "one.db", "--user", "@nobody", "--yes", "--pause")
+            (shown,) = json.loads(socialcrawl("status", file, "--json").stdout)
         finally:
             child.kill()
             child.wait(10)
     assert refused.returncode == 1
     assert f"pid {child.pid}" in refused.stderr
     assert "press Ctrl-C where it runs" in refused.stderr
+    assert (shown["state"], shown["pid"]) == ("running", child.pid)
+    assert json.loads(socialcrawl("status", file, "--json").stdout)[0]["state"] == "idle"
 
 
 @pytest.fixture
@@ -127,14 +179,14 @@ def paused(place):
 
 def test_work_is_done_while_it_is_paused_and_only_what_was_paused_for_it_is_resumed(held, monkeypatch):
     monkeypatch.setattr(giving_way.time, "sleep", lambda seconds: beat(held, held=False))
-    assert give_way(held, None, lambda: paused(held), pause=True) == ["one", "two"]
+    assert give_way("backup", held, None, lambda: paused(held), pause=True) == ["one", "two"]
     assert paused(held) == ["two"]
 
 
 def test_a_daemon_that_does_not_let_go_is_named_and_its_campaign_resumed(held, monkeypatch):
     monkeypatch.setattr(giving_way, "PATIENCE", -1.0)
     with pytest.raises(StoreError, match="The campaign 'one' is still open"):
-        give_way(held, None, lambda: pytest.fail("nothing is done"), pause=True)
+        give_way("backup", held, None, lambda: pytest.fail("nothing is done"), pause=True)
     assert paused(held) == ["two"]
 
 
@@ -150,13 +202,26 @@ def test_a_campaign_that_is_opened_meanwhile_is_paused_too(held, monkeypatch):
             raise HeldError("busy")
         return "done"
 
-    assert give_way(held, None, work, pause=True) == "done"
+    assert give_way("backup", held, None, work, pause=True) == "done"
     assert tries == [["two"], ["one", "two"]]
     assert paused(held) == ["two"]
 
 
+def test_a_campaign_that_a_person_pauses_meanwhile_stays_paused(held, monkeypatch):
+    monkeypatch.setattr(giving_way.time, "sleep", lambda seconds: beat(held, held=False))
+
+    def work():
+        with opened(held) as connection:
+            (one, two) = daemons.held(connection)
+            assert (one.paused_by.command, one.paused_by.pid, two.paused_by) == ("backup", os.getpid(), None)
+            assert daemons.pause(connection, ["one"], NOW) == ["one"]
+
+    give_way("backup", held, None, work, pause=True)
+    assert paused(held) == ["one", "two"]
+
+
 def test_campaigns_that_cannot_be_in_the_way_are_left_alone(held):
-    assert give_way(held, ["other"], lambda: paused(held), pause=True) == ["two"]
+    assert give_way("backup", held, ["other"], lambda: paused(held), pause=True) == ["two"]
 
 
 def test_without_the_option_nothing_is_paused_and_the_message_says_what_is_in_the_way(held):
@@ -164,8 +229,8 @@ def test_without_the_option_nothing_is_paused_and_the_message_says_what_is_in_th
         raise HeldError("busy")
 
     with pytest.raises(HeldError, match=r"'one' is in the way: a daemon runs it .process 9 on there.* --pause"):
-        give_way(held, None, work, pause=False)
+        give_way("backup", held, None, work, pause=False)
     assert paused(held) == ["two"]
     beat(held, held=False)
     with pytest.raises(HeldError, match="busy No daemon runs it"):
-        give_way(held, None, work, pause=True)
+        give_way("backup", held, None, work, pause=True)

@@ -33,7 +33,7 @@ from socialcrawl.store.tables import (
     standing,
 )
 
-VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007"]
+VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"]
 
 
 def at(connection, version):
@@ -41,7 +41,7 @@ def at(connection, version):
     config = alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
-        going = command.downgrade if version < "0009" else command.upgrade
+        going = command.downgrade if version < "0010" else command.upgrade
         going(config, version)
 
 
@@ -67,14 +67,15 @@ def watched(connection):
         (shadow, {"campaign": 1, "n": 8, "estimator": "bfs", "score": 0.5}),
         (daemon, {"id": "here 1", "host": "here", "pid": 1, "began_at": iso(AT), "beat_at": iso(AT + 1)}),
         (lease, {"campaign": 1, "daemon": "here 1", "taken_at": iso(AT), "beat_at": iso(AT + 1), "state": "paused",
-                 "why": "somebody said so", "until": iso(AT + 9)}),
+                 "why": "somebody said so", "until": iso(AT + 9), "since": iso(AT), "file": "/campaigns/one.toml"}),
         (standing, {"campaign": 1, "node": 3, "visits": 2, "visited_at": iso(AT), "relevance": 1.5, "occurrences": 2,
                     "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0, "importance": 0.125,
                     "history": 0.25}),
         (sampled, {"campaign": 1, "node": 3, "visits": 2, "weight": 0.25, "degree": 7}),
     ):  # fmt: skip
         connection.execute(insert(table).values(row))
-    connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, paused_at=iso(AT)))
+    paused = {"paused_at": iso(AT), "paused_by": "backup"}
+    connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, **paused))
     connection.execute(update(pick).where(pick.c.campaign == 1, pick.c.n > 5).values(since="a mark"))
     connection.execute(update(outcome).where(outcome.c.campaign == 1, outcome.c.n > 3).values(mark="another"))
 

@@ -1,6 +1,7 @@
 import io
 from dataclasses import replace
 from math import ceil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from socialcrawl.apps.screen import ENOUGH, Lines, Picture, progress, spent
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
+from socialcrawl.limits.outage import Outage
 from socialcrawl.mock.server import running
 from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Wait
 from socialcrawl.run import run
@@ -333,3 +335,16 @@ def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
 def test_a_picture_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(StoreError, match="name another file"):
         figure.png(tmp_path / "no" / "curve.png", np.ones(3), "x")
+
+
+def test_what_follows_the_question_that_an_outage_asks_is_a_sentence_of_its_own():
+    why = "the server did not answer in time: is it up, is timeout too short?"
+    told = io.StringIO()
+    lines = Lines(Console(file=told, width=200))
+    lines.campaign = SimpleNamespace(
+        clock=SimpleNamespace(now=lambda: 100.0),
+        planner=SimpleNamespace(outage=Outage(55.0, why, 3)),
+        plan=SimpleNamespace(platform=SimpleNamespace(title="X")),
+    )
+    lines.waits(Wait(160.0, why))
+    assert told.getvalue() == f"X has not answered for 45 s: {why} Next try in 60 s\n"

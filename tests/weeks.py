@@ -9,6 +9,7 @@ from apscheduler.executors.debug import DebugExecutor
 from crawling import TOKEN_ENV
 
 from socialcrawl.build import House
+from socialcrawl.daemon.news import Events
 from socialcrawl.daemon.service import Daemon, Identity
 from socialcrawl.lab.doors import AtOnce
 from socialcrawl.lab.generate import topics
@@ -74,11 +75,14 @@ def campaign_text(name, url, keyword, more=""):
 
 
 class Week:
-    """A daemon in this thread that stops at a virtual instant; `each` is called at every look."""
+    """A daemon in this thread that stops at a virtual instant; `each` is called at every look.
+
+    `states` are all that its campaigns came into, `told` those of which notices would be sent.
+    """
 
     def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=disk_of):
         self.time, self.until, self.each = time, until, each
-        self.states = []
+        self.states, self.told, self._events = [], [], Events()
         house = House(time, pool=lambda size: Slowly(time), disk=disk)
         who = Identity("here", 1)
         self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=AtOnce)
@@ -94,6 +98,8 @@ class Week:
 
     def _changed(self, now, before):
         self.states.append((self.time.now(), now.campaign, now.state, now.why))
+        if self._events.is_one(now, before):
+            self.told.append((now.campaign, now.state))
 
     def run(self):
         structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), processors=[lambda *given: ""])

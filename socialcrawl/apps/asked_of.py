@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,32 +15,44 @@ from socialcrawl.apps.check import campaign_files
 from socialcrawl.apps.console import Text
 from socialcrawl.apps.query import database as chosen
 from socialcrawl.clock import SystemClock
+from socialcrawl.daemon.namesakes import choose_file, describe_left_out
+from socialcrawl.daemon.standing import BROKEN, PAUSED, RUNNING, describe_pause
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.model import iso
-from socialcrawl.settings import describe_namesake, read
+from socialcrawl.settings import Settings, read
 from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
 from socialcrawl.store.daemons import Held, Living
-from socialcrawl.store.database import HURRY, opened
+from socialcrawl.store.database import HURRY, Opened, opened
 from socialcrawl.store.health import missing
+from socialcrawl.store.lease import find_holder
+from socialcrawl.store.versions import latest
 from socialcrawl.terminal import write_error, write_json
 from socialcrawl.words import span
 
 DONE, NOT_DONE = 0, 1
 TOGETHER = 16  # databases that are looked at at the same time
 PATIENCE = 15.0  # seconds to wait for daemons that were asked to stop
+IDLE, LOST = "idle", "lost"  # states that no daemon writes
+INSTANTS = ("paused", "until", "moved", "beat", "released", "since")
+Files = dict[Path, Settings]
 
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
-    """The databases that are meant, and the campaigns in each ([] for all); files that nobody understands, and why."""
+    """The campaigns that a person means.
 
-    places: dict[Where, list[str]]
+    Attributes:
+        places: by database and name, the files of each campaign; no names for all campaigns of a database.
+        broken: files that nobody understands, and why.
+    """
+
+    places: dict[Where, dict[str, Files]]
     broken: list[tuple[Path, str]] = field(default_factory=list)
 
 
-def addressed(files: Sequence[Path], database: str | None, names: Sequence[str]) -> Addressed:
-    """The databases and campaigns that a person means: by campaign files and folders, or by a database.
+def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[str]) -> Addressed:
+    """Return the campaigns that a person means: by campaign files and folders, or by a database.
 
     Raises:
         SettingsError: both are given, or a file cannot be read.
@@ -48,57 +60,49 @@ def addressed(files: Sequence[Path], database: str | None, names: Sequence[str])
     if files and (database or names):
         raise SettingsError("Name campaign files, or a database with --db and --campaign; not both.")
     if not files:
-        return Addressed({chosen(database, changed=True): list(names)})
-    found, broken = dict[Where, list[str]](), list[tuple[Path, str]]()
-    owners = dict[tuple[Where, str], Path]()
+        return Addressed({chosen(database, changed=True): {name: {} for name in names}})
+    found = Addressed({})
     for file in campaign_files(files):
         try:
             settings = read(file)
         except SettingsError as error:
             if file in files:
                 raise
-            broken.append((file, str(error)))
+            found.broken.append((file, str(error)))
             continue
-        first = owners.setdefault((settings.database, settings.name), file)
-        if first != file:
-            broken.append((file, f"{file} is left out: {describe_namesake(first, settings)}"))
-            continue
-        found.setdefault(settings.database, []).append(settings.name)
-    if not found:
-        raise SettingsError("\n".join(["None of these campaign files can be read:", *(why for _, why in broken)]))
-    return Addressed(found, broken)
+        found.places.setdefault(settings.database, {}).setdefault(settings.name, {})[file] = settings
+    if not found.places:
+        whys = (why for _, why in found.broken)
+        raise SettingsError("\n".join(["None of these campaign files can be read:", *whys]))
+    return found
 
 
-def told(given: Addressed, console: Console, *, as_json: bool) -> int:
-    """Show how the campaigns stand; the exit code."""
+def show_status(given: Addressed, console: Console, *, as_json: bool) -> int:
+    """Show how the campaigns stand; return the exit code."""
     now = SystemClock().now()
     with ThreadPoolExecutor(min(TOGETHER, len(given.places))) as pool:  # one that hangs holds up no other
-        seen = list(pool.map(lambda place: _seen(place[0], place[1], now), given.places.items()))
-    rows: list[tuple[Where, Held]] = [(one.where, held) for one in seen for held in one.campaigns]
-    rows += [(file, Held(file.stem, None, state="broken", why=why)) for file, why in given.broken]
+        seen = list(pool.map(lambda place: _see(place[0], place[1], now), given.places.items()))
+    rows = [row for one in seen for row in one.rows]
+    rows += [_Row(file, Held(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken]
+    rows.sort(key=lambda row: row.held.state == BROKEN and row.held.daemon is None)  # left out: after the others
     watching = {one.id: one for place in seen for one in place.daemons}
     if as_json:
-        write_json(json.dumps([_plain(where, one, now) | {"watched": one.daemon in watching} for where, one in rows]))
+        write_json(json.dumps([_plain(row, now) | {"watched": row.held.daemon in watching} for row in rows]))
         return DONE
-    table = Table(box=None, pad_edge=False)
-    for name in ("campaign", "state", "until (UTC)", "why"):
-        table.add_column(name, overflow="fold", no_wrap=name == "until (UTC)")
-    for _, one in rows:
-        table.add_row(*(Text(text) for text in _row(one, now)))
-    console.print(table)
-    for line in _daemons([one for _, one in rows], list(watching.values()), now):
+    console.print(_table(rows))
+    for line in _daemons([row.held for row in rows], list(watching.values()), now):
         console.print(Text(line), soft_wrap=True)
     return DONE
 
 
-def paused(given: Addressed, console: Console, *, again: bool) -> int:
-    """Pause campaigns, or let them go on `again`; the exit code."""
+def set_paused(given: Addressed, console: Console, *, again: bool) -> int:
+    """Pause campaigns, or resume them (`again`); return the exit code."""
     code = DONE
-    _left_out(given)
+    _report_broken(given)
     for where, names in given.places.items():
         with opened(where, create=False, busy=HURRY) as connection:
             there = [one.campaign for one in daemons.held(connection)]
-            wanted = names or there
+            wanted = list(names) or there
             done = daemons.resume(connection, wanted) if again else daemons.pause(connection, wanted, _now())
         for name in wanted:
             word = "goes on" if again else "is paused"
@@ -109,10 +113,10 @@ def paused(given: Addressed, console: Console, *, again: bool) -> int:
     return code
 
 
-def stopped(given: Addressed, console: Console) -> int:
-    """Ask daemons to stop, and wait until they have; the exit code."""
+def stop_daemons(given: Addressed, console: Console) -> int:
+    """Ask daemons to stop, and wait until they have; return the exit code."""
     waiting: list[tuple[Where, str]] = []
-    _left_out(given)
+    _report_broken(given)
     for where in given.places:
         with opened(where, create=False, busy=HURRY) as connection:
             waiting += [(where, one.id) for one in daemons.ask_to_stop(connection, _now())]
@@ -126,7 +130,7 @@ def stopped(given: Addressed, console: Console) -> int:
     return NOT_DONE if left else DONE
 
 
-def _left_out(given: Addressed) -> None:
+def _report_broken(given: Addressed) -> None:
     for _, why in given.broken:
         write_error(f"left out: {why}")
 
@@ -145,44 +149,92 @@ def _alive(where: Where) -> list[str]:
         return [one.id for one in daemons.living(connection, _now())]
 
 
+class _Row(NamedTuple):
+    """How a campaign stands: where it is, as its database knows it, and its file, where one is given."""
+
+    where: Where
+    held: Held
+    file: Path | None = None
+
+
 class _Seen(NamedTuple):
     """What a database says: its campaigns, and the daemons that watch it."""
 
-    where: Where
-    campaigns: list[Held]
+    rows: list[_Row]
     daemons: list[Living]
 
 
-def _seen(where: Where, names: Sequence[str], now: float) -> _Seen:
+def _see(where: Where, names: dict[str, Files], now: float) -> _Seen:
     """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
     try:
         if missing(where):
-            return _Seen(where, [Held(name, None) for name in names], [])
+            return _Seen([row for name, files in names.items() for row in _rows(where, _not_begun(name), files)], [])
         with opened(where, create=False, busy=HURRY) as connection:
             found = {one.campaign: one for one in daemons.held(connection)}
-            living = daemons.living(connection, now)
+            rows = [
+                row
+                for name in names or found
+                for row in _rows_of(connection, where, found.get(name, _not_begun(name)), names.get(name, {}), now)
+            ]
+            return _Seen(rows, daemons.living(connection, now))
     except SocialcrawlError as error:
-        return _Seen(where, [Held(name, None, state="broken", why=str(error)) for name in names or ["?"]], [])
-    return _Seen(where, [found.get(name, Held(name, None)) for name in names or found], living)
+        broken = [Held(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
+        return _Seen([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
 
 
-def _state(one: Held, now: float) -> tuple[str, str]:
-    """The state of a campaign as a person needs it: what a daemon wrote that is gone is not what it does now."""
+def _rows_of(connection: Opened, where: Where, held: Held, files: Files, now: float) -> list[_Row]:
+    """Return how a campaign of a database stands, and its second file, which is left out."""
+    stored = latest(connection, held.campaign) if len(files) > 1 else None
+    return _rows(where, _now_of(connection, held, now), files, stored)
+
+
+def _rows(where: Where, held: Held, files: Files, stored: dict[str, Any] | None = None) -> list[_Row]:
+    if not files:
+        return [_Row(where, held)]
+    its = choose_file(files, held.file, stored)
+    rows = [_Row(where, held, its)]
+    for file, settings in files.items():
+        if file != its:
+            why = describe_left_out(file, its, settings)
+            rows.append(_Row(file, Held(file.stem, None, state=BROKEN, why=why), file))
+    return rows
+
+
+def _not_begun(name: str) -> Held:
+    return Held(name, None, state=IDLE, why="it has not begun")
+
+
+def _now_of(connection: Opened, one: Held, now: float) -> Held:
+    """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
     if one.alive(now):
-        return one.state, one.why
+        return one if one.until is None or one.until > now else replace(one, until=None)
+    if (holder := find_holder(connection, one.campaign)) is not None and holder.pid != one.pid:
+        why = f"process {holder.pid} on {holder.host} works on it"
+        held = replace(one, state=RUNNING, why=why, beat=now, released=None, until=None, since=None)
+        return replace(held, daemon=None, host=holder.host, pid=holder.pid)
+    one = replace(one, until=None)
     if one.paused is not None:
-        return "paused", f"paused at {iso(one.paused)[:19].replace('T', ' ')} UTC"
+        return replace(one, state=PAUSED, why=describe_pause(one))
     if one.daemon is None:
-        return one.state or "idle", one.why or "no daemon has run it"
+        return replace(one, state=IDLE, why=one.why or "no daemon has run it")
     if one.released is None:
-        return "lost", f"its daemon was not heard of for {span(now - (one.beat or now))}; it was {one.state}: {one.why}"
-    return one.state, one.why
+        heard = span(now - (one.beat or now))
+        return replace(one, state=LOST, why=f"its daemon was not heard of for {heard}; it was {one.state}: {one.why}")
+    return one
 
 
-def _row(one: Held, now: float) -> tuple[str, ...]:
-    state, why = _state(one, now)
-    until = "" if one.until is None or one.until < now else iso(one.until)[:19].replace("T", " ")
-    return one.campaign, state, until, why
+def _table(rows: Sequence[_Row]) -> Table:
+    """Return the campaigns as a table; it has their files where a name does not tell which one is meant."""
+    named = any(row.file is not None and (row.file.stem != row.held.campaign or row.where == row.file) for row in rows)
+    table = Table(box=None, pad_edge=False)
+    for name in ("campaign", *(("file",) if named else ()), "state", "until (UTC)", "why"):
+        table.add_column(name, overflow="fold", no_wrap=name == "until (UTC)")
+    for row in rows:
+        one = row.held
+        until = "" if one.until is None else iso(one.until)[:19].replace("T", " ")
+        file = (row.file.name if row.file else "",) if named else ()
+        table.add_row(*(Text(text) for text in (one.campaign, *file, one.state, until, one.why)))
+    return table
 
 
 def _daemons(rows: Sequence[Held], living: Sequence[Living], now: float) -> list[str]:
@@ -198,11 +250,10 @@ def _daemons(rows: Sequence[Held], living: Sequence[Living], now: float) -> list
     return lines or ["no daemon watches them now"]
 
 
-def _plain(where: Where, one: Held, now: float) -> dict[str, Any]:
-    state, why = _state(one, now)
-    whole = asdict(one) | {"state": state, "why": why, "alive": one.alive(now), "database": str(where)}
-    instants = ("paused", "until", "moved", "beat", "released")
-    return {key: iso(value) if key in instants and value is not None else value for key, value in whole.items()}
+def _plain(row: _Row, now: float) -> dict[str, Any]:
+    file = row.held.file if row.file is None else str(row.file)
+    whole = asdict(row.held) | {"alive": row.held.alive(now), "file": file, "database": str(row.where)}
+    return {key: iso(value) if key in INSTANTS and value is not None else value for key, value in whole.items()}
 
 
 def _now() -> float:

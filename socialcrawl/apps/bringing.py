@@ -124,7 +124,7 @@ def _store(place: Where, wanted: Wanted, settings: Settings | None, unit: str, w
         with opened(place) as connection, show_progress("reading", unit=unit, lines=True) as watch:
             return work(connection, watch)
 
-    return give_way(place, None if settings is None else [settings.name], storing, pause=wanted.pause)
+    return give_way("import", place, None if settings is None else [settings.name], storing, pause=wanted.pause)
 
 
 def _agree(wanted: Wanted, kind: "Kind") -> None:

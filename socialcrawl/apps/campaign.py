@@ -30,12 +30,12 @@ from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
 from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import flush, write_json
-from socialcrawl.words import span
+from socialcrawl.words import span, tidy
 
 DAY = 86_400.0
-DONE, FAILED, USAGE, PAUSED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
 STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
-CODES = {"done": DONE, "failed": FAILED, "budget": PAUSED, "room": PAUSED, "interrupted": INTERRUPTED}
+CODES = {"done": DONE, "failed": FAILED, "budget": STOPPED, "room": STOPPED, "interrupted": INTERRUPTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Ending:
 
 
 def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
-    """Run a campaign to its end or pause, watched on `console`.
+    """Run a campaign until it is done or stopped, watched on `console`.
 
     Args:
         settings: the campaign.
@@ -84,7 +84,7 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         other = known(Traces(campaign.store.connection), settings.name)
     finally:
         campaign.close()
-    code = CODES[reason.kind] if isinstance(reason, Stop) else PAUSED
+    code = CODES[reason.kind] if isinstance(reason, Stop) else STOPPED
     return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, other)
 
 
@@ -103,7 +103,7 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
         unread=ending.unread,
         tracked=ending.tracked,
     )
-    console.print(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}", soft_wrap=True)
+    console.print(tidy(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}"), soft_wrap=True)
     console.print(
         f"everything is in {settings.database}; ask it with: "
         f"socialcrawl sql --db {shlex.quote(str(settings.database))} QUERY",

@@ -38,31 +38,31 @@ def status(
     files: Files = None, database: OneDatabase = None, campaign: Names = None, *, as_json: AsJson = False
 ) -> None:
     """Show how campaigns stand: which daemon runs them, what they do or wait for, and until when."""
-    from socialcrawl.apps.asked_of import addressed, told  # noqa: PLC0415
+    from socialcrawl.apps.asked_of import find_campaigns, show_status  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
 
-    raise typer.Exit(told(addressed(files or [], database, campaign or []), plain(), as_json=as_json))
+    raise typer.Exit(show_status(find_campaigns(files or [], database, campaign or []), plain(), as_json=as_json))
 
 
 def pause(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
     """Let daemons run campaigns no more, until `resume`; what is in flight lands, and all is saved."""
-    from socialcrawl.apps.asked_of import addressed, paused  # noqa: PLC0415
+    from socialcrawl.apps.asked_of import find_campaigns, set_paused  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
 
-    raise typer.Exit(paused(addressed(files or [], database, campaign or []), plain(), again=False))
+    raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), plain(), again=False))
 
 
 def resume(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
     """Let daemons run campaigns again that were paused."""
-    from socialcrawl.apps.asked_of import addressed, paused  # noqa: PLC0415
+    from socialcrawl.apps.asked_of import find_campaigns, set_paused  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
 
-    raise typer.Exit(paused(addressed(files or [], database, campaign or []), plain(), again=True))
+    raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), plain(), again=True))
 
 
 def stop(files: Files = None, database: OneDatabase = None) -> None:
     """Ask the daemons that run these campaigns to stop, as SIGTERM does; they leave within ten seconds."""
-    from socialcrawl.apps.asked_of import addressed, stopped  # noqa: PLC0415
+    from socialcrawl.apps.asked_of import find_campaigns, stop_daemons  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
 
-    raise typer.Exit(stopped(addressed(files or [], database, []), plain()))
+    raise typer.Exit(stop_daemons(find_campaigns(files or [], database, []), plain()))

@@ -235,7 +235,7 @@ def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
             renew(Traces(connection))
             return report
 
-    report = _of_kind(give_way(where, None, erase, pause=manner.pause), erasure.kind)
+    report = _of_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)
     if not manner.as_json:
         _tell(report, erasure.more, manner)
     return report

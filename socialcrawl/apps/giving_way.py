@@ -4,8 +4,10 @@ A daemon holds the right to run each campaign that it has open. `forget`, `retai
 right for themselves.
 """
 
+import os
 import shlex
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +19,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
 from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
-from socialcrawl.store.daemons import Held
+from socialcrawl.store.daemons import Held, Pauser
 from socialcrawl.store.database import opened
 from socialcrawl.store.health import missing
 from socialcrawl.terminal import write_error
@@ -29,10 +31,11 @@ TERMINATED = 128 + signal.SIGTERM
 T = TypeVar("T")
 
 
-def give_way(where: Where, names: Sequence[str] | None, work: Callable[[], T], *, pause: bool) -> T:
+def give_way(command: str, where: Where, names: Sequence[str] | None, work: Callable[[], T], *, pause: bool) -> T:
     """Do some work on a database, and return what comes of it.
 
     Args:
+        command: the name of the command whose work it is.
         where: the database.
         names: the campaigns that can be in the way; None: all of them.
         work: what to do. It changes nothing where it raises HeldError, and may be begun again.
@@ -45,20 +48,20 @@ def give_way(where: Where, names: Sequence[str] | None, work: Callable[[], T], *
     """
     if not pause:
         return _attempt(where, names, work)
-    paused: list[str] = []
+    paused, by = list[str](), Pauser(command, os.getpid(), socket.gethostname())
     with _interruptible():
         try:
             for _ in range(ROUNDS - 1):
-                _pause(where, names, paused)
+                _pause(where, names, by, paused)
                 try:
                     return work()
                 except HeldError:
                     if not _in_the_way(where, names):
                         break
-            _pause(where, names, paused)
+            _pause(where, names, by, paused)
             return _attempt(where, names, work)
         finally:
-            _resume(where, paused)
+            _resume(where, by, paused)
 
 
 def _attempt(where: Where, names: Sequence[str] | None, work: Callable[[], T]) -> T:
@@ -85,12 +88,12 @@ def _in_the_way(where: Where, names: Sequence[str] | None) -> list[Held]:
         return [one for one in daemons.held(connection) if one.alive(now) and (names is None or one.campaign in names)]
 
 
-def _pause(where: Where, names: Sequence[str] | None, paused: list[str]) -> None:
+def _pause(where: Where, names: Sequence[str] | None, by: Pauser, paused: list[str]) -> None:
     """Pause what is in the way, note it in `paused`, and wait until daemons have let go of it."""
     if not (found := [one.campaign for one in _in_the_way(where, names)]):
         return
     with opened(where, create=False) as connection:
-        done = daemons.pause(connection, found, SystemClock().now())
+        done = daemons.pause(connection, found, SystemClock().now(), by)
         paused += done
     if done:
         write_error(f"paused until this is done: {', '.join(done)} (if it is killed: {_command(where, done)})")
@@ -104,16 +107,17 @@ def _pause(where: Where, names: Sequence[str] | None, paused: list[str]) -> None
         time.sleep(LOOK)
 
 
-def _resume(where: Where, paused: Sequence[str]) -> None:
-    """Resume campaigns, whatever happened, and whatever is pressed meanwhile."""
+def _resume(where: Where, by: Pauser, paused: Sequence[str]) -> None:
+    """Resume campaigns, whatever happened, and whatever is pressed meanwhile; not those that a person paused since."""
     if not paused:
         return
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
     try:
         with opened(where, create=False) as connection:
-            daemons.resume(connection, paused)
-        write_error(f"resumed: {', '.join(paused)}")
+            resumed = daemons.resume(connection, paused, by)
+        if resumed:
+            write_error(f"resumed: {', '.join(resumed)}")
     except SocialcrawlError as error:
         write_error(f"{_named(paused)} still paused ({error}). Resume with: {_command(where, paused)}")
     finally:

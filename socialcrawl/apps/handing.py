@@ -56,7 +56,7 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
             chosen = replace(wanted, campaign=name)
             return export(connection, folder, chosen, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 
-    sheet = give_way(where, None, write, pause=pause)
+    sheet = give_way("export", where, None, write, pause=pause)
     if as_json:
         write_json(orjson.dumps(sheet).decode())
         return

@@ -23,7 +23,7 @@ def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
         with show_progress("copying", unit=BYTES, size=size):
             backup(place, file, force=force, began=parts.append)
 
-    give_way(place, None, work, pause=pause)
+    give_way("backup", place, None, work, pause=pause)
     write_line(f"wrote {file}: {file.stat().st_size:,} bytes, a copy of {place}")
 
 

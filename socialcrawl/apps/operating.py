@@ -20,22 +20,28 @@ from socialcrawl.clock import SteadyClock
 from socialcrawl.daemon.health import app, place, serving
 from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.news import Events
-from socialcrawl.daemon.notices import COMMAND_PATIENCE, ENDED, PAUSED, Notices
-from socialcrawl.daemon.notices import DOWN as TOLD_DOWN
-from socialcrawl.daemon.notices import STALLED as TOLD_STALLED
+from socialcrawl.daemon.notices import COMMAND_PATIENCE, EVENT_OF, Notices
 from socialcrawl.daemon.service import Daemon, Identity
-from socialcrawl.daemon.standing import BROKEN, DONE, DOWN, RUNNING, STALLED, STOPPED, WAITING, Standing
-from socialcrawl.daemon.standing import PAUSED as STANDS_PAUSED
+from socialcrawl.daemon.standing import (
+    BROKEN,
+    DONE,
+    DOWN,
+    ELSEWHERE,
+    EVENTFUL,
+    RUNNING,
+    STALLED,
+    WAITING,
+    Standing,
+)
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
 from socialcrawl.secret import secret, secret_addresses
 from socialcrawl.settings import Settings
+from socialcrawl.words import span
 
 OK, LEFT_BEHIND, INTERRUPTED = 0, 1, 130
 LAST = 9.8  # seconds after a signal to stop at which the process ends in any case
 CLOSING = 0.2  # seconds for notices that are under way when the daemon leaves
-EVENTS = {STANDS_PAUSED: PAUSED, STOPPED: PAUSED, DONE: ENDED}
-EVENTS |= {STALLED: TOLD_STALLED, BROKEN: TOLD_STALLED, DOWN: TOLD_DOWN}
 LOUD = {STALLED: "warning", BROKEN: "warning", DOWN: "warning", RUNNING: "debug"}
 SHORT = 60.0  # seconds: a shorter wait is no news
 
@@ -90,18 +96,18 @@ class _Bell:
 
     def ring(self, now: Standing, before: Standing | None) -> None:
         log = structlog.get_logger().bind(campaign=now.campaign)
+        if before is not None and (line := _describe_return(now, before)) is not None:
+            log.info(line, was=before.state, after=span(max(0.0, self.daemon.house.time.now() - before.since)))
         told = {"why": now.why, "until": now.until and iso(now.until)} | _figures(now)
         short = now.state == WAITING and (now.until is None or now.until - self.daemon.house.time.now() < SHORT)
         loud = "debug" if short else LOUD.get(now.state, "info")
-        if before is not None and before.state == DOWN != now.state:
-            told["was"], loud = DOWN, "info" if loud == "debug" else loud
         getattr(log, loud)(now.state, **{key: value for key, value in told.items() if value})
         for runner in list(self.daemon.runners.values()):
             if not self._secrets.issuperset(found := _secrets(runner.settings)):
                 self._secrets |= found
         notices = self._of(now.file)  # also where there is nothing to tell yet: what is wrong with it is said at once
         if self._events.is_one(now, before) and notices is not None:
-            notices.tell(EVENTS[now.state], now)
+            notices.tell(EVENT_OF[now.state], now)
 
     def close(self) -> None:
         """Wait a moment for notices that are under way."""
@@ -122,6 +128,14 @@ class _Bell:
                     _retire(held[1])
                 held = self._notices[file] = runner.settings, _notices(runner.settings, self._secrets)
             return held[1]
+
+
+def _describe_return(now: Standing, before: Standing) -> str | None:
+    """Return a line that says that a campaign is well again; None: it is not, or was well before."""
+    if before.state == DOWN and now.state in (RUNNING, WAITING, DONE):  # DOWN lasts until the platform answers
+        return "the platform answers again"
+    is_well = now.state not in EVENTFUL and now.state != ELSEWHERE
+    return "the campaign goes on" if is_well and before.state in EVENTFUL and before.state != DOWN else None
 
 
 def _retire(notices: Notices) -> None:

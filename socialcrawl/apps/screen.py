@@ -18,7 +18,7 @@ from socialcrawl.model import STEPS, Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.words import span
+from socialcrawl.words import span, tidy
 
 EVERY = 5.0  # seconds between plain lines
 ENOUGH = 20  # steps whose pace is that of those to come
@@ -180,8 +180,8 @@ def _awaited(campaign: Campaign, wait: Wait | None) -> str:
     if outage is not None:
         since = span(max(0.0, now - outage.since))
         after = f"next try in {length}" if length else "trying"
-        return f"{campaign.plan.platform.title} has not answered for {since}: {outage.why}; {after}"
-    return f"waiting {length}: {wait.why}" if wait else ""
+        return tidy(f"{campaign.plan.platform.title} has not answered for {since}: {outage.why}; {after}")
+    return tidy(f"waiting {length}: {wait.why}") if wait else ""
 
 
 def progress(campaign: Campaign) -> str:

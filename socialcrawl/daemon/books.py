@@ -5,14 +5,12 @@ again at the next look; the campaigns wait for it on their own. It is back when 
 full lets us read, and write now and then, so that one that could not be written has to work for a while.
 """
 
-import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.plan import Plan
@@ -20,9 +18,10 @@ from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.counting import Counting
-from socialcrawl.store.daemons import Held, Told
+from socialcrawl.store.daemons import Held, Pauser, Told
 from socialcrawl.store.database import HURRY, Opened, closed, connect, inode
 from socialcrawl.store.room import UNKNOWN, Look, Room, room_of
+from socialcrawl.store.versions import latest
 
 T = TypeVar("T")
 Heard = tuple[bool, Mapping[str, Held]]
@@ -82,6 +81,14 @@ class Books:
     def told(self, where: Where, standings: Iterable[Told], now: float) -> None:
         """Write how the campaigns of a database stand."""
         self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now), writes=True)
+
+    def resume(self, where: Where, name: str, by: Pauser, now: float) -> None:
+        """Resume a campaign that a command has paused and left so."""
+        self._do(where, now, lambda connection: daemons.resume(connection, [name], by), writes=True)
+
+    def stored(self, where: Where, name: str, now: float) -> dict[str, Any] | None:
+        """Return the settings with which a campaign was run last; None: it was not, or nobody can say."""
+        return self._do(where, now, lambda connection: latest(connection, name))
 
     def room(self, where: Where, now: float, look: Look) -> Room:
         """Return the room of a database."""
@@ -169,16 +176,3 @@ class Books:
         if not book.writing or now - book.since >= SOUND:
             book.trouble = book.since = None
             self.complain(where, "")
-
-
-def is_alive(pid: int) -> bool:
-    """Return whether a process of this machine still is; where nobody can tell, its heartbeat does."""
-    if sys.platform == "win32":
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # somebody else's
-    return True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from socialcrawl.build import Campaign
 from socialcrawl.daemon.standing import Figures, WindowUse
 from socialcrawl.limits.policy import path
-from socialcrawl.model import Grant, Outcome, Reply, Wait
+from socialcrawl.model import FAILED, Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 
 SEARCHED = frozenset({"query", "hashtag", "q", "list"})  # parameters of searches
@@ -23,10 +23,16 @@ def note(grant: Grant, reply: Reply) -> str:
 
 
 class Eyes:
-    """A watcher that counts; other threads may read it at any time."""
+    """A watcher that counts; other threads may read it at any time.
+
+    Attributes:
+        down: since when the platform has not answered (Unix seconds), and what happened, as somebody has noted here;
+            None from the next answer on.
+    """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
+        self.down: tuple[float, str] | None = None
         self.moved: float | None = None
         self.wait: Wait | None = None
         self.note = ""  # what a person should know although the run goes on
@@ -49,6 +55,8 @@ class Eyes:
         if len(self.latest) > LATEST:
             del self.latest[next(iter(self.latest))]
         self.moved = self.now()
+        if reply.kind not in FAILED:
+            self.down = None
         self.note = note(grant, reply) or self.note
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:

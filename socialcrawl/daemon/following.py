@@ -8,9 +8,20 @@ from dataclasses import dataclass
 from socialcrawl.daemon.standing import DONE, RESTING, STOPPED, WAITING
 from socialcrawl.model import Stop, Wait
 from socialcrawl.schedule import Schedule
+from socialcrawl.words import tidy
 
 AGAIN = 900.0  # seconds after which a run that failed is tried again; each further failure doubles them ...
 LONGEST = 3600.0  # ... up to this
+RERUN = {
+    "raise it and run again to go on": "raise it in the campaign file to go on",
+    "buy credits, then run again to go on": "buy credits; to go on at once, pause and resume the campaign",
+    "; all is saved, run again later to go on": "",
+    "; run again when the billing cycle has begun anew": "",
+    " and run again": "",
+    ": run again;": ";",
+    " Run again then;": " It is tried again;",
+}
+"""What a reason advises whoever runs a campaign by hand, and what is said instead where a daemon runs it."""
 FAR = 600.0  # seconds of rest from which a campaign is closed meanwhile, and its memory given back
 
 
@@ -38,18 +49,26 @@ def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float,
         began: when the turn of its schedule began.
         failures: runs that failed in a row before it.
     """
+    why = without_rerun(reason.why)
     if isinstance(reason, Wait):
-        return _waiting(reason, schedule, now, began)
+        return _waiting(Wait(reason.until, why), schedule, now, began)
     if reason.kind == "interrupted":
         return resting(schedule, now, None if schedule.continuous else now)
     if reason.kind == "done":
-        return Next(DONE, reason.why, None, close=True)
+        return Next(DONE, why, None, close=True)
     if reason.kind == "failed" and reason.until is not None:  # the platform is down
-        return _waiting(Wait(reason.until, reason.why), schedule, now, began)
+        return _waiting(Wait(reason.until, why), schedule, now, began)
     if reason.kind == "failed":
         due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
-        return Next(STOPPED, f"{reason.why}; it is tried again", due, close=True)
-    return Next(STOPPED, reason.why, reason.until, close=True)
+        return Next(STOPPED, tidy(f"{why}; it is tried again"), due, close=True)
+    return Next(STOPPED, why, reason.until, close=True)
+
+
+def without_rerun(why: str) -> str:
+    """Return a reason without the advice to run again, which a daemon does by itself."""
+    for advice, instead in RERUN.items():
+        why = why.replace(advice, instead)
+    return tidy(why)
 
 
 def resting(schedule: Schedule, now: float, last: float | None) -> Next:

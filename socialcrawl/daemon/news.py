@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 from socialcrawl.daemon.standing import (
     DONE,
+    DOWN,
     EVENTFUL,
     GONE,
     LEFT,
@@ -15,8 +17,10 @@ from socialcrawl.daemon.standing import (
     STOPPED,
     WAITING,
     Standing,
+    is_passing,
 )
 
+SAME = 1.0  # seconds by which two outages differ that are two
 Changed = Callable[[Standing, Standing | None], None]
 """Told whenever a campaign comes into another state: how it stands, and how it stood before."""
 
@@ -48,6 +52,8 @@ class News:
         """
         with self._lock:
             standing, before = shown(), self._stood.get(file)
+            if is_passing(standing.state, standing.why):
+                return
             if before is None or _is_news(standing, before, now):
                 self._stood[file] = standing
                 self._changed(standing, before)
@@ -73,10 +79,11 @@ def _ended_again(standing: Standing, before: Standing) -> bool:
 
 
 class Events:
-    """Which news people are told of: no event twice while nothing came of a campaign in between."""
+    """Which news people are told of: no event twice while nothing came of a campaign in between, no outage twice."""
 
     def __init__(self) -> None:
         self._told: dict[Path, tuple[float | None, set[tuple[str, str]]]] = {}  # by when it last moved
+        self._down: dict[Path, float] = {}  # since when the outage lasts of which people were last told
 
     def is_one(self, standing: Standing, before: Standing | None) -> bool:
         """Return whether a campaign came into a state of which people want to hear, and have not.
@@ -90,8 +97,10 @@ class Events:
             told = set()
         if before is not None and before.moved == standing.moved:
             told.add((before.state, before.why))
+        if before is not None and before.state == DOWN:
+            self._down[standing.file] = before.since
         this = standing.state, standing.why
-        known = this in told
+        known = this in told or (standing.state == DOWN and standing.since - self._down.get(standing.file, -inf) < SAME)
         same = before is not None and before.state == standing.state and not _ended_again(standing, before)
         told.add(this)
         self._told[standing.file] = standing.moved, told

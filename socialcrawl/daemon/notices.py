@@ -1,4 +1,4 @@
-"""Notices: a command that is run, and addresses that are told, when a campaign pauses, ends, stalls or cannot go on."""
+"""Notices: a command that is run, and addresses that are told, when a campaign stops, ends, stalls or cannot go on."""
 
 import json
 import os
@@ -18,14 +18,17 @@ import structlog
 
 from socialcrawl.daemon.addresses import Address
 from socialcrawl.daemon.health import iso
-from socialcrawl.daemon.standing import BROKEN, Standing
+from socialcrawl.daemon.standing import BROKEN, DONE, DOWN, PAUSED, STALLED, STOPPED, Standing
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.secret import conceal, redacted
 
-PAUSED, ENDED, STALLED, DOWN = "paused", "ended", "stalled", "down"
-EVENTS = {PAUSED: "is paused", ENDED: "has ended", STALLED: "is stalled", DOWN: "cannot go on"}
-"""What there can be notices of, and how a sentence says it."""
+EVENT_OF = {
+    PAUSED: "paused", STOPPED: "paused", DONE: "ended", STALLED: "stalled", BROKEN: "stalled", DOWN: "down"
+}  # fmt: skip
+"""The event that is told when a campaign comes into a state. Sentences name the state, as `status` does."""
+EVENTS = tuple(dict.fromkeys(EVENT_OF.values()))
+"""What there can be notices of."""
 
 COMMAND_PATIENCE = 30.0  # seconds for a command
 WEBHOOK_PATIENCE = 10.0  # seconds for each part of an answer: the connection, its first byte, the next one
@@ -97,7 +100,7 @@ class Notices:
 def facts(event: str, standing: Standing) -> dict[str, Any]:
     """What is told of an event, without secrets: plain values, and a sentence `text`, which chats show as it is."""
     told: dict[str, Any] = {
-        "text": _cut(f"{standing.campaign} {_is(event, standing)}: {standing.why}"),
+        "text": _cut(f"{standing.campaign} is {standing.state}: {standing.why}"),
         "event": event,
         "campaign": _cut(standing.campaign),
         "state": standing.state,
@@ -110,11 +113,6 @@ def facts(event: str, standing: Standing) -> dict[str, Any]:
         told |= {"steps": figures.steps, "relevance": figures.relevance, "requests": figures.sent}
         told |= {"posts": figures.posts, "dollars": figures.money / MILLS_PER_DOLLAR}
     return told
-
-
-def _is(event: str, standing: Standing) -> str:
-    """What is said of a campaign; one that is broken stalls, but for another reason."""
-    return "is broken" if standing.state == BROKEN else EVENTS.get(event, event)
 
 
 def _cut(text: str) -> str:

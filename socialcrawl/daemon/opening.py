@@ -19,6 +19,11 @@ class Opening:
     def __contains__(self, runner: Runner) -> bool:
         return runner in self._since or runner in self._open
 
+    @property
+    def busy(self) -> bool:
+        """Whether some are being opened: until then nobody knows which of two files is that of its campaign."""
+        return bool(self._since)
+
     def begin(self, runners: Iterable[Runner], now: float) -> None:
         """Take in campaigns that are opened together from `now` on (Unix seconds)."""
         with self._lock:

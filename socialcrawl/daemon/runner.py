@@ -13,18 +13,20 @@ from pathlib import Path
 from socialcrawl.build import Campaign, House, build, known_as, reserve
 from socialcrawl.clock import Interruptible
 from socialcrawl.daemon.eyes import Eyes, figures
-from socialcrawl.daemon.following import Next, following, resting
+from socialcrawl.daemon.following import Next, following, resting, without_rerun
 from socialcrawl.daemon.standing import (
     BROKEN,
     DONE,
     DOWN,
     ELSEWHERE,
     LEFT,
+    PAUSED,
     RUNNING,
     STOPPED,
     WAITING,
     Figures,
     Standing,
+    describe_pause,
     is_settled,
 )
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
@@ -106,12 +108,11 @@ class Runner:
         if campaign is not None:
             with self.house.shared.lock:
                 self._figures = figures(campaign, self.eyes, self._lag)
-        wait = self.eyes.wait if state == RUNNING else None
-        until = (wait.until if wait else None) if state == RUNNING else self.due
-        outage = campaign.planner.outage if campaign is not None and state in (RUNNING, WAITING) else None
-        if campaign is not None and outage is not None:
-            state, why = DOWN, f"{campaign.plan.platform.title} does not answer: {outage.why}"
-            since = outage.since
+        until = None if state == RUNNING else self.due
+        if state in (RUNNING, WAITING) and (down := self._down(campaign)) is not None:
+            state, (since, why) = DOWN, down
+            wait = self.eyes.wait
+            until = wait.until if wait else until
         return Standing(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
 
     def restore(self, held: Held) -> None:
@@ -121,7 +122,21 @@ class Runner:
             first = self._first(held.moved)
             self.due = first.due
             state, why = held.state, held.why
-            self._become(state, why) if is_settled(state, why) else self._become(first.state, first.why)
+            if state == DOWN:
+                self.eyes.down = self.house.time.now() if held.since is None else held.since, why
+            elif is_settled(state, why):
+                first = Next(state, why, first.due)
+            self._become(first.state, first.why, held.since if first.state == state else None)
+
+    def _down(self, campaign: Campaign | None) -> tuple[float, str] | None:
+        """Return since when its platform has not answered, and what happened; also if that was under another daemon."""
+        outage = campaign.planner.outage if campaign is not None else None
+        if campaign is not None and outage is not None:
+            since = min(outage.since, self.eyes.down[0] if self.eyes.down else inf)  # opened anew
+            self.eyes.down = since, f"{campaign.plan.platform.title} does not answer: {outage.why}"
+            if campaign.planner.outage is None:  # it has answered since we looked
+                self.eyes.down = None
+        return self.eyes.down
 
     def prepare(self) -> None:
         """Open it, if it is to run now, and count what its ledger tells.
@@ -168,6 +183,17 @@ class Runner:
                 self._lost = True
                 self._interrupted()
 
+    def obey(self, wish: Held | None) -> bool:
+        """Pause, or go on, as its database says; return whether that is a change."""
+        why = describe_pause(wish) if wish is not None and wish.paused is not None else None
+        if why is None and self.barred == PAUSED:
+            self.unbar()
+        elif why is not None and (self._barred is None or (self.barred == PAUSED and self._barred[1] != why)):
+            self.bar(PAUSED, why)
+        else:
+            return False
+        return True
+
     def bar(self, state: str, why: str) -> None:
         """Let it not run, and close it, until `unbar`: it is paused, gone, or its file is broken."""
         with self._guard:
@@ -178,8 +204,11 @@ class Runner:
         """Let it run again."""
         with self._guard:
             if self._barred:
+                pause = self._barred[0] == PAUSED
                 self._barred = None
-                self._settle(self._first())
+                goes_on = pause and self._began is not None  # its turn was not over
+                now = self.house.time.now()
+                self._settle(Next(WAITING, "it is about to go on", now, same=True) if goes_on else self._first())
 
     def change(self, settings: Settings) -> None:
         """Go on with other settings."""
@@ -222,7 +251,7 @@ class Runner:
             self._lost = False
             after = self._trouble(StoreError(f"The database {self.settings.database} is gone: put it back."))
         if self._barred:
-            after = Next(*self._stays(after), None, close=True)
+            after = Next(*self._stays(after), None, close=True, same=self._barred[0] == PAUSED)
         if after.close:
             self._put_down()
         self.due = after.due
@@ -234,14 +263,17 @@ class Runner:
     def _stays(self, after: Next) -> tuple[str, str]:
         """Return the state in which it may not run, and why: how it stands, where it has no way to go on anyway."""
         assert self._barred is not None
-        stays = is_settled(after.state, after.why) if self._barred[1] == LEFT else after.state == DONE
+        left = self._barred[1] == LEFT
+        if left and after.state in (RUNNING, WAITING) and (down := self._down(self._campaign)) is not None:
+            return DOWN, down[1]
+        stays = is_settled(after.state, after.why) if left else after.state == DONE
         return (after.state, after.why) if stays and self._barred[0] != BROKEN else self._barred
 
     def _first(self, last: float | None = None) -> Next:
         """What a campaign begins with, or begins again: its first turn, now or when its schedule says."""
         now = self.house.time.now()
         first = resting(self.schedule, now, None if self.schedule.continuous else last)
-        return Next(WAITING, "it begins", now) if first.due == now else first
+        return Next(WAITING, "it is about to begin", now) if first.due == now else first
 
     def _work(self) -> Next:
         now, schedule = self.house.time.now(), self.schedule
@@ -253,11 +285,11 @@ class Runner:
         if self._campaign is None:
             if other := self.elsewhere(self.settings):
                 return Next(ELSEWHERE, other, now + HELD)
-            self._become(RUNNING, "it is opened")
+            self._become(RUNNING, "it is being opened")
         campaign = self._opened()
         ends = schedule.ends(self._began)
         self.clock.ends = inf if ends is None else ends
-        self._become(RUNNING, "it asks")
+        self._become(RUNNING, "it fetches accounts")
         campaign.hungry()
         known = {"folded": self._folded, "counted": self._counted}
         reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, **known)
@@ -277,7 +309,7 @@ class Runner:
     def _after(self, reason: Wait | Stop) -> Next:
         now = self.house.time.now()
         if self._held and isinstance(reason, Stop) and reason.kind == "interrupted":
-            return Next(WAITING, "the clock was set", now, same=True)
+            return Next(WAITING, "the clock of this machine was set", now, same=True)
         self._full = isinstance(reason, Stop) and reason.kind == "room"
         after = following(reason, self.schedule, now, self._began or now, self._failures)
         failed = isinstance(reason, Stop) and reason.kind == "failed" and reason.until is None
@@ -291,7 +323,7 @@ class Runner:
             return Next(ELSEWHERE, str(error), now + HELD, close=True)
         pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
         self._faults += 1
-        why = str(error) if error else "an error of socialcrawl itself, see the log"
+        why = without_rerun(str(error)) if error else "an error of socialcrawl itself, see the log"
         return Next(BROKEN, why, now + pause, close=True)
 
     def _put_down(self) -> None:
@@ -300,7 +332,9 @@ class Runner:
             self._figures = figures(campaign, self.eyes, self._lag)
             campaign.close()
 
-    def _become(self, state: str, why: str) -> None:
+    def _become(self, state: str, why: str, since: float | None = None) -> None:
+        if state == DOWN and self.eyes.down is not None:
+            since = self.eyes.down[0]
         if (state, why) != self._state[:2]:
-            since = self._state[2] if state == self._state[0] else self.house.time.now()
+            since = since or (self._state[2] if state == self._state[0] else self.house.time.now())
             self._state = state, why, since

@@ -17,45 +17,41 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import structlog
 from apscheduler.executors.base import BaseExecutor
 
 from socialcrawl.build import House
-from socialcrawl.daemon.books import Books, is_alive
+from socialcrawl.daemon.books import Books
 from socialcrawl.daemon.folder import Folder, Found
 from socialcrawl.daemon.hands import Hands, one_thread
 from socialcrawl.daemon.metrics import Vitals
+from socialcrawl.daemon.namesakes import Namesakes
 from socialcrawl.daemon.news import Changed, News
-from socialcrawl.daemon.opening import Opening
+from socialcrawl.daemon.overview import Overview
 from socialcrawl.daemon.runner import Runner
 from socialcrawl.daemon.scheduler import Scheduler
-from socialcrawl.daemon.stall import stalled
 from socialcrawl.daemon.standing import (
     BROKEN,
     GONE,
     LEFT,
     PAUSED,
-    RUNNING,
-    STALLED,
     STOPPED,
-    WAITING,
     Standing,
+    describe_pause,
     is_settled,
 )
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.locks import is_alive
 from socialcrawl.model import iso
 from socialcrawl.plan import plan
 from socialcrawl.run import GRACE
-from socialcrawl.settings import Settings, describe_namesake
+from socialcrawl.settings import Settings
 from socialcrawl.store.address import Where
-from socialcrawl.store.daemons import Held, Told
-from socialcrawl.store.room import Room
+from socialcrawl.store.daemons import Held
 
 LOOK = 2.0  # seconds between two looks
 OFTEN = 0.5  # seconds between two looks at least
-BEAT = 10.0  # seconds between two heartbeats where nothing changes
 LEAVING = GRACE + 0.7  # seconds after which a run that has not ended is left behind
 HASTE = 0.6  # seconds for the last words in all databases; also what runs that ended at once have left of theirs
 SET = 5.0  # seconds by which somebody has to set the clock for it to be noticed
@@ -98,20 +94,17 @@ class Daemon:
         hands: Callable[[], Executor] = one_thread,
     ) -> None:
         self.folder, self.house, self.who = Folder(folder), house, who
-        self.hands, self.news = Hands(hands), News(changed)
-        self.every, self.stall = look, stall
+        self.hands, self.every = Hands(hands), look
         self.began = self.heart = house.time.now()
         self.name = f"{who.host}:{who.pid}:{iso(self.began)}"
         self.books = Books(self.name, who.host, who.pid, self._complain)
+        self.overview = Overview(house, self.books, News(changed), stall)
+        self.runners, self.faults = self.overview.runners, self.overview.faults
         self.scheduler = Scheduler(house.time, executor, self._ended)
-        self.runners: dict[Path, Runner] = {}
-        self.faults: dict[Path, Standing] = {}  # files that were never understood
         self.stopping = False
         self._reload = False
         self._leaving: list[Runner] = []  # whose files are gone, while their last runs end
-        self._opening = Opening()
-        self._rooms: dict[Where, Room] = {}
-        self._beaten: dict[Where, tuple[float, list[Told]]] = {}
+        self._namesakes = Namesakes()
         self._log = structlog.get_logger()
         house.shared.on_release = self._released
 
@@ -136,13 +129,7 @@ class Daemon:
 
     def vitals(self) -> Vitals:
         """How the daemon is, and how its campaigns stand."""
-        return Vitals(self.began, self.heart, self.standings())
-
-    def standings(self) -> list[Standing]:
-        """How all campaigns stand, in order of their files."""
-        runners = list(self.runners.items())  # at once: other threads ask as well
-        found = {**dict(self.faults), **{file: self._shown(runner) for file, runner in runners}}
-        return [found[file] for file in sorted(found)]
+        return Vitals(self.began, self.heart, self.overview.standings())
 
     def look(self) -> None:
         """Look after everything once."""
@@ -153,8 +140,7 @@ class Daemon:
         for where in {runner.settings.database: None for runner in self.runners.values()}:
             if not self.hands.busy(where):
                 self.hands.do(where, partial(self._look_at, where))
-        for standing in self.standings():
-            self._notice(standing.file)
+        self.overview.notice_all()
         self._leaving = [runner for runner in self._leaving if runner.running or runner.open]
         self.heart = self.house.time.now()
 
@@ -168,9 +154,9 @@ class Daemon:
             return
         if self.folder.many:
             self.faults.pop(place, None)
-        for found in changes:
+        for found in self._namesakes.order(changes):
             self._found(found, begun, again=again)
-        self._opening.begin(begun, self.house.time.now())
+        self.overview.opening.begin(begun, self.house.time.now())
         for runner in begun:
             self._do(runner, partial(self._open, runner))
 
@@ -183,8 +169,7 @@ class Daemon:
         self.faults.pop(found.file, None)
         settings = found.settings
         if (first := self._namesake(found.file, settings)) is not None:
-            why = f"{found.file} is left out: {describe_namesake(first, settings)}"
-            self._without(Found(found.file, fault=why), runner)
+            self._without(Found(found.file, fault=self._namesakes.leave_out(found.file, settings, first)), runner)
         elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
             self._do(runner, partial(self._take_in, runner, settings, again=again))
         else:
@@ -210,19 +195,27 @@ class Daemon:
             now, where = self.house.time.now(), runner.settings.database
             self.books.begin(plan(runner.settings), now)
             heard = self.books.heard(where, now)
-            if heard is not None and (one := heard[1].get(runner.name)) is not None:
+            one = None if heard is None else heard[1].get(runner.name)
+            stored = partial(self.books.stored, where, runner.name, now)
+            if (right := self._namesakes.find_right(runner, one, stored)) != runner.file:
+                self._drop(runner.file)
+                self.faults.pop(right, None)
+                self.folder.forget(runner.file)  # both are read again, the right one first
+                self.folder.forget(right)
+                return
+            if one is not None:
                 runner.restore(one)
                 if is_settled(one.state, one.why):
-                    self.news.restore(runner.standing())
+                    self.overview.news.restore(replace(runner.standing(), state=one.state, why=one.why))
                 self._obey(runner, one)
             runner.prepare()
         finally:
-            self._opening.end(runner)
+            self.overview.opening.end(runner)
             self._plan_opened()
 
     def _plan_opened(self) -> None:
         """Have campaigns run that were opened together, once all of them are: their windows are known then."""
-        for runner in self._opening.take_ready(self.house.time.now()):
+        for runner in self.overview.opening.take_ready(self.house.time.now()):
             self._plan(runner.file)
 
     def _without(self, found: Found, runner: Runner | None) -> None:
@@ -253,14 +246,9 @@ class Daemon:
                 return other
         return None
 
-    def _those_of(self, where: Where) -> list[Runner]:
-        """Return the campaigns of a database, in order of their files."""
-        runners = list(self.runners.items())  # at once: other threads change them
-        return [runner for _, runner in sorted(runners) if runner.settings.database == where]
-
     def _look_at(self, where: Where) -> None:
         """Hear from a database to stop, and who is paused; write the heartbeat, and how its campaigns stand."""
-        for runner in self._those_of(where):
+        for runner in self.overview.those_of(where):
             runner.check()
         heard = self.books.heard(where, self.house.time.now())
         if heard is None:
@@ -268,25 +256,26 @@ class Daemon:
         if heard[0] and not self.stopping:
             self._log.info("asked to stop from another terminal")
             self.stop()
-        for runner in self._those_of(where):
+        for runner in self.overview.those_of(where):
             self._obey(runner, heard[1].get(runner.name))
-            self._notice(runner.file)
-        now, told = self.house.time.now(), self._told(where)
-        before = self._beaten.get(where)
-        if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
-            self.books.told(where, told, now)
-            self._beaten[where] = now, told
-            self._rooms[where] = self.books.room(where, now, self.house.disk)
+            self.overview.notice(runner.file)
+        self.overview.write(where)
 
     def _obey(self, runner: Runner, one: Held | None) -> None:
         """Pause a campaign, or let it go on, as its database says."""
-        paused = one is not None and one.paused is not None
-        if paused and runner.barred is None:
-            runner.bar(PAUSED, "paused by a person: `socialcrawl resume` lets it go on")
-            self.scheduler.cancel(str(runner.file))
-        elif not paused and runner.barred == PAUSED:
-            runner.unbar()
+        log = self._log.bind(campaign=runner.name)
+        if one is not None and (by := one.paused_by) is not None and by.host == self.who.host and not is_alive(by.pid):
+            log.warning("the command that paused the campaign is gone: it goes on", by=str(by))
+            self.books.resume(runner.settings.database, runner.name, by, self.house.time.now())
+            one = None
+        if not runner.obey(one):
+            return
+        if one is None or one.paused is None:
             self._plan(runner.file)
+            return
+        self.scheduler.cancel(str(runner.file))
+        if one.paused_by is not None:
+            log.info(PAUSED, why=describe_pause(one))  # the only line: it is no news
 
     def _elsewhere(self, settings: Settings) -> str | None:
         if trouble := self.books.trouble(settings.database):
@@ -297,7 +286,7 @@ class Daemon:
     def _plan(self, file: Path) -> None:
         """Have the job of a campaign begun when it is due; not while it runs: then it is when that has ended."""
         runner = self.runners.get(file)
-        if runner is None or runner in self._opening:
+        if runner is None or runner in self.overview.opening:
             return
         if not runner.running and not runner.held and runner.due is not None:
             self.scheduler.at(runner.due, str(file), runner.work)
@@ -313,7 +302,7 @@ class Daemon:
             self._log.error("a run failed, an error of socialcrawl itself", file=name, exc_info=error)
         self._plan(Path(name))
         if (runner := self.runners.get(Path(name))) is not None:
-            self._notice(runner.file)
+            self.overview.notice(runner.file)
             self._look_soon()
 
     def _look_soon(self) -> None:
@@ -342,28 +331,6 @@ class Daemon:
             runner.hold(still=False)
             self._plan(file)
 
-    def _told(self, where: Where) -> list[Told]:
-        """What is to be written into a database."""
-        shown = [(self._shown(runner), runner.open) for runner in self._those_of(where)]
-        return [Told(one.campaign, one.state, one.why, one.until, one.moved, held) for one, held in shown]
-
-    def _shown(self, runner: Runner) -> Standing:
-        """How a campaign stands; broken where its server cannot be used, stalled where it should have moved."""
-        standing, now = runner.standing(), self.house.time.now()
-        standing = replace(standing, room=self._rooms.get(runner.settings.database, standing.room))
-        if standing.state in (RUNNING, WAITING) and (trouble := self.books.trouble(runner.settings.database)):
-            return replace(standing, state=BROKEN, why=trouble)
-        why = stalled(standing, runner.eyes.flying(), now, self.stall)
-        return standing if why is None else replace(standing, state=STALLED, why=why)
-
-    def _notice(self, file: Path) -> None:
-        """Tell how the campaign of a file stands, if that is news."""
-        runner, fault = self.runners.get(file), self.faults.get(file)
-        if runner is not None and runner not in self._opening:
-            self.news.look(file, partial(self._shown, runner), self.house.time.now())
-        elif fault is not None:
-            self.news.look(file, lambda: fault, self.house.time.now())
-
     def _complain(self, where: Where, trouble: str) -> None:
         if trouble:
             self._log.warning("a database cannot be used: its campaigns wait for it", error=trouble)
@@ -386,15 +353,10 @@ class Daemon:
         self._await(lambda: any(runner.running or not done.done() for runner, done in barred.items()))
         late = [runner.name for runner, done in barred.items() if runner.running or not done.done()]
         self.scheduler.shutdown(wait=False)
-        for standing in self.standings():
-            self._notice(standing.file)
+        self.overview.notice_all()
         now = self.house.time.now()
-        last = [self.hands.do(at, partial(self.books.leave, at, self._told(at), now)) for at in self.books.places()]
+        last = [self.hands.do(where, self.overview.leave(where)) for where in self.books.places()]
         wait(last, max(HASTE, ends - now))
         self.hands.rest()
         self._log.info("the daemon has stopped", left_behind=late)
         return late
-
-
-def _states(told: list[Told]) -> list[tuple[Any, ...]]:
-    return [(one.campaign, one.state, one.why, one.until, one.held) for one in told]

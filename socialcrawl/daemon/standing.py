@@ -4,34 +4,52 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from socialcrawl.model import iso
+from socialcrawl.store.daemons import Held
 from socialcrawl.store.room import UNKNOWN, Room
 
 RUNNING, WAITING, RESTING, PAUSED, DONE = "running", "waiting", "resting", "paused", "done"
 STOPPED, BROKEN, ELSEWHERE, STALLED, DOWN = "stopped", "broken", "elsewhere", "stalled", "down"
 STATES = {
-    RUNNING: "a turn is under way",
+    RUNNING: "it fetches accounts now",
     WAITING: "a window, a pause after a failure or its share of a token is waited for",
     RESTING: "its schedule says when it goes on",
-    PAUSED: "a person paused it",
-    DONE: "it has asked all that it was to ask",
+    PAUSED: "a person paused it, or a command with `--pause` until it is done",
+    DONE: "it has fetched all that it was to fetch",
     STOPPED: "a budget, a cap or a failure stopped it",
     BROKEN: "its file, a token, the database or the disk cannot be used; it is tried again",
     ELSEWHERE: "another process runs it",
     STALLED: "it should have moved, and did not",
-    DOWN: "its platform does not answer, and is asked again at least every minute",
+    DOWN: "its platform does not answer, and is tried again at least every minute",
 }
 """What each state of a campaign means."""
-SETTLED = (PAUSED, DONE, STOPPED, BROKEN)
+SETTLED = (PAUSED, DONE, STOPPED, BROKEN, DOWN)
 """States in which a campaign stays until something comes of it, also while no daemon runs."""
-EVENTFUL = (*SETTLED, STALLED, DOWN)
+EVENTFUL = (*SETTLED, STALLED)
 """States of which people are told."""
 LEFT, GONE = "the daemon was stopped", "its campaign file is gone"
 """Why a campaign that ran, waited or rested is stopped: it goes on when a daemon or its file is there again."""
+PASSING = "paused until `socialcrawl "
+"""How the reason of a pause begins that a command makes and ends."""
+
+
+def describe_pause(held: Held) -> str:
+    """Return why a campaign is paused, as its database says."""
+    if held.paused_by is None:
+        at = "" if held.paused is None else f" at {iso(held.paused)[:19].replace('T', ' ')} UTC"
+        return f"paused by a person{at}: `socialcrawl resume` lets it go on"
+    by = held.paused_by
+    return f"{PASSING}{by.command}` is done (process {by.pid} on {by.host})"
 
 
 def is_settled(state: str, why: str) -> bool:
     """Return whether a campaign stays as it stands when a daemon leaves, and begins so when the next one does."""
-    return state in SETTLED and why not in (LEFT, GONE)
+    return state in SETTLED and why not in (LEFT, GONE) and not is_passing(state, why)
+
+
+def is_passing(state: str, why: str) -> bool:
+    """Return whether a campaign is only paused until a command is done, which is no news."""
+    return state == PAUSED and why.startswith(PASSING)
 
 
 @dataclass(frozen=True, slots=True)

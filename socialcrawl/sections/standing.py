@@ -54,7 +54,7 @@ class ScheduleSection(Section):
 
 
 class NotifySection(Section):
-    """Who is told by a daemon when the campaign pauses, ends or stalls, or its platform is down."""
+    """Who is told by a daemon when the campaign is paused, stopped, done or stalled, or its platform is down."""
 
     on: list[str] = Field(default=list(NOTICES), description=f"of what: {', '.join(NOTICES)}")
     command: list[str] = Field(default=[], description="a program and its arguments, run at each notice")

@@ -1,6 +1,7 @@
 """Opening a database: engine, pragmas, schema. The only place where connections are made."""
 
 import os
+import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -256,7 +257,7 @@ def on_server(where: Server, options: str, *, hasty: bool = False) -> Engine:
         given: dict[str, Any] = {
             "options": " ".join([*(str(one) for one in theirs if one), options]),
             "client_encoding": "utf8",
-            "application_name": "socialcrawl",
+            "application_name": f"socialcrawl {os.getpid()} on {socket.gethostname()}"[:63],  # the server cuts the rest
         }
         timeouts = {
             "connect_timeout": HASTY if hasty else CONNECTING,

@@ -11,20 +11,23 @@ import sqlalchemy as sa
 from alembic import op
 
 
-def aside(table: str, key: str, columns: Sequence[str], where: str = "true") -> None:
-    """The columns of the rows of `table`, by their key, kept while an older program has the database."""
+def aside(table: str, key: str, columns: Sequence[str], where: str = "true", *, more: str = "") -> None:
+    """Keep the columns of the rows of `table`, by their key, while an older program has the database.
+
+    `more` tells what is kept of a table from what an earlier version keeps of it.
+    """
     names = ", ".join([key, *columns])
-    op.execute(f"create table kept_{table} as select {names} from {table} where {where}")
+    op.execute(f"create table kept_{table}{more} as select {names} from {table} where {where}")
 
 
-def back(table: str, key: str, columns: Sequence[str]) -> None:
-    """What `aside` kept, put back where the row is still there."""
-    if not held(table):
+def back(table: str, key: str, columns: Sequence[str], *, more: str = "") -> None:
+    """Put back what `aside` kept, where the row is still there."""
+    if not held(f"{table}{more}"):
         return
     for name in columns:
-        kept = f"(select k.{name} from kept_{table} k where k.{key} = {table}.{key})"
-        op.execute(f"update {table} set {name} = {kept} where {key} in (select {key} from kept_{table})")
-    op.drop_table(f"kept_{table}")
+        kept = f"(select k.{name} from kept_{table}{more} k where k.{key} = {table}.{key})"
+        op.execute(f"update {table} set {name} = {kept} where {key} in (select {key} from kept_{table}{more})")
+    op.drop_table(f"kept_{table}{more}")
 
 
 def rows_back(table: str, kept: str, columns: Sequence[str]) -> None:

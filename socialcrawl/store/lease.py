@@ -4,17 +4,28 @@ Beside an SQLite file they are the operating system's. On a PostgreSQL server th
 that writes: as long as it can write, it holds them.
 """
 
+import re
+import socket
 import zlib
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
+from socialcrawl import locks
 from socialcrawl.errors import HeldError
-from socialcrawl.locks import Lock
 from socialcrawl.store.address import of
 from socialcrawl.store.database import OURS, unlocked
+from socialcrawl.store.trouble import in_words
+
+PROCESS = re.compile(r"socialcrawl ([0-9]+) on (.+)")  # as `database.on_server` names its connections
+HOLDER = """
+select application_name from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted
+and database = (select oid from pg_database where datname = current_database())
+and classid::bigint = :space and objid::bigint = :key and objsubid = 1
+"""
 
 
 class Lease:
@@ -41,10 +52,35 @@ class Lease:
         self._lock.release()
 
 
-def _lock(database: Connection | Path, campaign: str, busy: str) -> "Lock | _Advisory":
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that has the right to run a campaign: its id, and the machine that it runs on."""
+
+    pid: int
+    host: str
+
+
+def find_holder(connection: Connection, campaign: str) -> Holder | None:
+    """Return the process that has the right to run a campaign of a database; None: no process has."""
+    where = of(connection)
+    if isinstance(where, Path):
+        pid = locks.find_holder(_path(where, campaign))
+        return None if pid is None else Holder(pid, socket.gethostname())
+    given = {"space": OURS, "key": zlib.crc32(campaign.encode())}
+    with in_words(connection), unlocked(connection):
+        named = connection.execute(text(HOLDER), given).scalar()
+    said = PROCESS.fullmatch(named or "")
+    return Holder(int(said[1]), said[2]) if said else None
+
+
+def _path(where: Path, campaign: str) -> Path:
+    return where.with_name(f"{where.name}-{campaign}.lock")
+
+
+def _lock(database: Connection | Path, campaign: str, busy: str) -> "locks.Lock | _Advisory":
     where = database if isinstance(database, Path) else of(database)
     if isinstance(where, Path):
-        return Lock(where.with_name(f"{where.name}-{campaign}.lock"), busy)
+        return locks.Lock(_path(where, campaign), busy)
     assert isinstance(database, Connection)
     return _Advisory(database, zlib.crc32(campaign.encode()), busy)
 

@@ -44,6 +44,7 @@ campaign = Table(
     Column("created_at", Text, nullable=False, comment="when the campaign first ran"),
     Column("refresh_rate", Count, comment="r as it was chosen, where the campaign file says auto; NULL: it does not"),
     Column("paused_at", Text, comment="when somebody paused it; NULL: a daemon may run it"),
+    Column("paused_by", Text, comment="the command that paused it until it is done; NULL: a person did, or nobody"),
     comment="one row a campaign",
 )
 
@@ -367,9 +368,16 @@ lease = Table(
     Column("taken_at", Text, nullable=False, comment="when it was taken"),
     Column("beat_at", Text, nullable=False, comment="when its holder last said that it has it"),
     Column("released_at", Text, comment="when it was let go; NULL: it is held, or its holder was killed"),
-    Column("state", String(16), nullable=False, comment="running, waiting, resting, paused, done, stopped or stalled"),
+    Column(
+        "state",
+        String(16),
+        nullable=False,
+        comment="running, waiting, resting, paused, done, stopped, broken, elsewhere, stalled or down",
+    ),
     Column("why", Text, nullable=False, comment="what it waits for, or why it ended"),
     Column("until", Text, comment="when it goes on by itself; NULL: it runs, or nobody can say"),
     Column("moved_at", Text, comment="when the last reply or step of it came"),
+    Column("since", Text, comment="when it came into this state"),
+    Column("file", Text, comment="the campaign file by which its daemon runs it"),
     comment="which daemon runs which campaign, and how that goes",
 )

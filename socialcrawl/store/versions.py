@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, insert, select
 
+from socialcrawl.store.database import unlocked
 from socialcrawl.store.epochs import following
 from socialcrawl.store.tables import campaign as campaigns
 from socialcrawl.store.tables import version
@@ -34,6 +35,14 @@ def versions(connection: Connection, campaign: int) -> list[Version]:
     return [
         Version(row.number, row.at, row.first, orjson.loads(row.settings), orjson.loads(row.changed)) for row in rows
     ]
+
+
+def latest(connection: Connection, name: str) -> dict[str, Any] | None:
+    """Return the settings with which a campaign was run last, by its name; None: it is not in the database."""
+    known = select(version.c.settings).join(campaigns, campaigns.c.id == version.c.campaign)
+    with unlocked(connection):
+        found = connection.execute(known.where(campaigns.c.name == name).order_by(version.c.number.desc())).scalar()
+    return None if found is None else orjson.loads(found)
 
 
 def in_force(known: Iterable[Version], n: int) -> Version:

@@ -1,0 +1,102 @@
+"""How all campaigns of a daemon stand, and who hears of it: the log and people, and the databases."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from socialcrawl.build import House
+from socialcrawl.daemon.books import Books
+from socialcrawl.daemon.news import News
+from socialcrawl.daemon.opening import Opening
+from socialcrawl.daemon.runner import Runner
+from socialcrawl.daemon.stall import stalled
+from socialcrawl.daemon.standing import BROKEN, RUNNING, STALLED, WAITING, Standing
+from socialcrawl.store.address import Where
+from socialcrawl.store.daemons import Told
+from socialcrawl.store.room import Room
+
+BEAT = 10.0  # seconds between two heartbeats where nothing changes
+
+
+@dataclass(slots=True)
+class Overview:
+    """How the campaigns of a daemon stand; all methods may be called from any thread.
+
+    Attributes:
+        house: what the campaigns share.
+        books: the daemon's rows in their databases.
+        news: who is told of changes.
+        stall: seconds after which a campaign that should have moved counts as stalled.
+        runners: the campaigns, by their files.
+        faults: how files stand that are no campaign: not understood, or left out.
+        opening: campaigns of which nothing can be said yet.
+    """
+
+    house: House
+    books: Books
+    news: News
+    stall: float
+    runners: dict[Path, Runner] = field(default_factory=dict)
+    faults: dict[Path, Standing] = field(default_factory=dict)
+    opening: Opening = field(default_factory=Opening)
+    _rooms: dict[Where, Room] = field(default_factory=dict)
+    _beaten: dict[Where, tuple[float, list[Told]]] = field(default_factory=dict)
+
+    def standings(self) -> list[Standing]:
+        """Return how all campaigns stand, in order of their files."""
+        runners = list(self.runners.items())  # at once: other threads change them
+        found = {**dict(self.faults), **{file: self._show(runner) for file, runner in runners}}
+        return [found[file] for file in sorted(found)]
+
+    def notice(self, file: Path) -> None:
+        """Tell how the campaign of a file stands, if that is news."""
+        runner, fault = self.runners.get(file), self.faults.get(file)
+        if runner is not None and runner not in self.opening:
+            self.news.look(file, partial(self._show, runner), self.house.time.now())
+        elif fault is not None and not self.opening.busy:
+            self.news.look(file, lambda: fault, self.house.time.now())
+
+    def notice_all(self) -> None:
+        """Tell how all campaigns stand, as far as that is news."""
+        for standing in self.standings():
+            self.notice(standing.file)
+
+    def those_of(self, where: Where) -> list[Runner]:
+        """Return the campaigns of a database, in order of their files."""
+        runners = list(self.runners.items())  # at once: other threads change them
+        return [runner for _, runner in sorted(runners) if runner.settings.database == where]
+
+    def write(self, where: Where) -> None:
+        """Write the heartbeat into a database and how its campaigns stand, if that changed or the last one is old."""
+        now, told = self.house.time.now(), self._told(where)
+        before = self._beaten.get(where)
+        if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
+            self.books.told(where, told, now)
+            self._beaten[where] = now, told
+            self._rooms[where] = self.books.room(where, now, self.house.disk)
+
+    def leave(self, where: Where) -> Callable[[], None]:
+        """Return what writes into a database how its campaigns stand now, and that the daemon is gone."""
+        return partial(self.books.leave, where, self._told(where), self.house.time.now())
+
+    def _told(self, where: Where) -> list[Told]:
+        """Return what is to be written into a database."""
+        shown = [(self._show(runner), runner.open) for runner in self.those_of(where)]
+        return [
+            Told(one.campaign, one.state, one.why, one.until, one.moved, held, one.since, str(one.file.resolve()))
+            for one, held in shown
+        ]
+
+    def _show(self, runner: Runner) -> Standing:
+        """Return how a campaign stands; broken where its server cannot be used, stalled where it should have moved."""
+        standing, now = runner.standing(), self.house.time.now()
+        standing = replace(standing, room=self._rooms.get(runner.settings.database, standing.room))
+        if standing.state in (RUNNING, WAITING) and (trouble := self.books.trouble(runner.settings.database)):
+            return replace(standing, state=BROKEN, why=trouble)
+        why = stalled(standing, runner.eyes.flying(), now, self.stall)
+        return standing if why is None else replace(standing, state=STALLED, why=why)
+
+
+def _states(told: list[Told]) -> list[tuple[object, ...]]:
+    return [(one.campaign, one.state, one.why, one.until, one.held) for one in told]
