@@ -23,7 +23,7 @@ from socialcrawl.relevance import NOTHING, Topic
 from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Accounts
-from socialcrawl.words import seconds
+from socialcrawl.words import pluralize, seconds
 
 KINDS = ("app", "user", "public")  # of tokens
 THREADS = TOGETHER  # requests in flight at most
@@ -96,7 +96,7 @@ class Plan:
     def told(self) -> str:
         """How it goes on, for people: how many steps, and who chooses them."""
         crawl, track = self.settings.crawl, self.settings.track
-        steps = f"{crawl.steps:,} steps" if crawl.steps else ""
+        steps = pluralize(crawl.steps, "step") if crawl.steps else ""
         if self.settings.kind == "collect":
             return f"{steps or 'steps until the frontier is empty'} with {crawl.estimator}"
         if self.settings.kind == "refresh":
@@ -104,7 +104,7 @@ class Plan:
             return f"{steps or 'all of the dataset'}, in the order {rank} learned from {training}"
         if self.settings.kind == "sample":
             sample = self.settings.sample
-            ends = f", until {sample.samples:,} visits count" if sample.samples else ""
+            ends = f", until {pluralize(sample.samples, 'visit counts', 'visits count')}" if sample.samples else ""
             return f"{steps or 'no end'}, {sample.walkers} walks with focus {sample.focus}{ends}"
         return f"{steps or 'no end'}, tracking {track.target} with {track.expansion} and {track.recrawl}"
 

@@ -5,6 +5,7 @@ import re
 import statistics
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ HOMES = {
 }
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
 DOORS = ("clock.py", "apps/", "mock/", "sources/network.py")  # who may look at the wall clock; deadlines of sockets
+PLURAL = re.compile(r" (accounts|answers|bytes|draws|lines|links|matches|posts|requests|rows|seeds|steps|walks)\b")
 FORBIDDEN = re.compile(r"(^|_)(utils?|core|common|helpers?|manager|misc)($|_|\.)|^Base[A-Z]|Impl$")
 WORDS = ("pick", "node", "account", "request", "window", "batch", "outcome", "epoch", "budget")
 
@@ -295,6 +297,23 @@ def test_every_dependency_is_used():
     names = {re.split(r"[><=\[ ]", line)[0] for line in listed}
     called = {"scikit-learn": "sklearn", "prometheus-client": "prometheus_client", "httptools": "uvicorn"}  # its parser
     assert not {called.get(name, name) for name in names} - imported
+
+
+def plural_counts(path):
+    """Counts in a module's texts that are followed by a plural, whatever they are; constants are more than one."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for count, text in pairwise(node.values) if isinstance(node, ast.JoinedStr) else ():
+            is_count = isinstance(count, ast.FormattedValue) and ast.unparse(count.format_spec or count) == "f','"
+            if is_count and isinstance(text, ast.Constant) and PLURAL.match(text.value):
+                name = ast.unparse(count.value)
+                yield from () if name.isupper() else [f"{relative(path)}:{node.lineno} {name}{text.value}"]
+
+
+def test_commands_say_one_of_a_thing_in_the_singular():
+    """`words.pluralize` does; those of the laboratory count thousands."""
+    laboratory = re.compile(r"apps/(gouriten|kumar|lab|liverank|opic|sampling|simulate)")
+    commands = [path for path in FILES if relative(path).startswith("apps/") and not laboratory.match(relative(path))]
+    assert not [line for path in commands for line in plural_counts(path)]
 
 
 def calls_in(*nodes):

@@ -195,7 +195,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(town, tmp_path):
         (("--on", posts, "--off", posts), "both have to be 5 at least"),
         (("--on", tmp_path / "none.txt", "--off", posts), "cannot be read"),
         (("--on", latin, "--off", posts), "not UTF-8"),
-        (("--on", bad, "--off", posts), "1 lines that are no posts"),
+        (("--on", bad, "--off", posts), "1 line is no post"),
         (("--db", town, "--campaign", "other"), "There is no campaign 'other'"),
         (("--db", tmp_path / "none.db"), "There is no database"),
     ):

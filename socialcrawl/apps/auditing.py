@@ -30,6 +30,7 @@ from socialcrawl.store.address import where
 from socialcrawl.store.health import readable
 from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_error, write_json
+from socialcrawl.words import pluralize
 
 REACH = ("reach", "beyond")  # what nobody knows of a list of accounts
 
@@ -122,7 +123,9 @@ def show(console: Console, found: Audits) -> None:
         console.print(_overview(found.datasets))
     for one in found.datasets:
         console.print()
-        console.print(Text(f"{one.name}: {one.read:,} accounts read, {one.found.on_topic:,} of them on topic"))
+        console.print(
+            Text(f"{one.name}: {pluralize(one.read, 'account')} read, {one.found.on_topic:,} of them on topic")
+        )
         console.print(_facts(one))
         for title, gaps in ((f"gaps by {found.by}", one.found.gaps), ("gaps by language", one.languages)):
             if gaps:
@@ -135,7 +138,8 @@ def show(console: Console, found: Audits) -> None:
 
 def _sample(found: Audits) -> Iterator[str]:
     yield (
-        f"the sample {found.sample} of {found.topic}: {found.draws:,} draws at {found.accounts:,} on-topic accounts, "
+        f"the sample {found.sample} of {found.topic}: {pluralize(found.draws, 'draw')} at "
+        f"{pluralize(found.accounts, 'on-topic account')}, "
         f"worth about {found.effective:,.0f} drawn one by one"
     )
     yield from apart(found.parts)

@@ -30,7 +30,7 @@ from socialcrawl.store.statistics import spending
 from socialcrawl.store.summary import Summary, summary
 from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import flush, write_json
-from socialcrawl.words import span, tidy
+from socialcrawl.words import pluralize, span, tidy
 
 DAY = 86_400.0
 DONE, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -191,9 +191,10 @@ def _announcement(campaign: Campaign) -> str:
         else:
             line += f"\n{more} at most {dollars(round(bound))} {table}"
         if not campaign.plan.shape.tests:
-            line += f"\nthe windows allow {allowed(campaign.plan.shape, campaign.plan.timeline, DAY):,} timelines a day"
+            daily = allowed(campaign.plan.shape, campaign.plan.timeline, DAY)
+            line += f"\nthe windows allow {pluralize(daily, 'timeline')} a day"
     lasting = campaign.planner.budget.caps.seconds
     if lasting is not None and not campaign.plan.shape.tests:
         n = allowed(campaign.plan.shape, campaign.plan.timeline, lasting)
-        line += f"\nin its {span(lasting)} the windows allow n = k T / d = {n:,} timelines"
+        line += f"\nin its {span(lasting)} the windows allow n = k T / d = {pluralize(n, 'timeline')}"
     return line

@@ -25,6 +25,7 @@ from socialcrawl.store.database import opened
 from socialcrawl.store.lease import Lease
 from socialcrawl.store.summary import campaigns
 from socialcrawl.terminal import write_error, write_json
+from socialcrawl.words import pluralize
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
 OWN = Path("demo.db")  # begun anew by every demo that names no database
@@ -98,7 +99,7 @@ def _end(
         statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
         filled = sum(window["filled"] for window in counted["windows"])
         console.print(
-            f"the mock's own count: {statuses}; {filled} of {len(counted['windows'])} windows filled; "
+            f"the mock's own count: {statuses}; {filled} of {pluralize(len(counted['windows']), 'window')} filled; "
             f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time",
             soft_wrap=True,
         )

@@ -130,14 +130,14 @@ def _prices(table: Policy, now: float) -> Check:
     text = f"the table of {'prices and ' if table.billed else ''}limits is of {table.as_of}"
     if age > OLD:
         source = f" ({table.source})" if table.source else ""
-        return Check(WARN, "prices", f"{text}, {age:,} days ago: compare it with the platform's{source}")
+        return Check(WARN, "prices", f"{text}, {pluralize(age, 'day')} ago: compare it with the platform's{source}")
     return Check(OK, "prices", text)
 
 
 def _cycle(meant: Plan, now: float) -> Check:
     day = meant.settings.limits.cycle_day
     begins, ends = (iso(at)[:10] for at in cycle(now, day))
-    cap = "" if meant.policy.cap is None else f", with {meant.policy.cap:,} posts at most"
+    cap = "" if meant.policy.cap is None else f", with {pluralize(meant.policy.cap, 'post')} at most"
     text = f"the billing cycle runs from {begins} to {ends} (cycle_day = {day} under [limits]){cap}"
     return Check(OK, "cycle", text)
 
@@ -274,7 +274,7 @@ def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) 
     """What the headers allow against the table; the campaign's own [limits] come first."""
     rule = meant.policy.endpoint(request.endpoint).rules(credential.kind)[0]
     told = smallest(reply.limits, daily=False)
-    ours = f"{rule.k:,} requests in {span(rule.d)}"
+    ours = f"{pluralize(rule.k, 'request')} in {span(rule.d)}"
     if told is None:
         yield Check(WARN, "limits", f"no rate-limit headers came: {ours} are kept, as in the table")
     elif told.most < rule.k:

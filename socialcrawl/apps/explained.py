@@ -21,6 +21,7 @@ from socialcrawl.reports.tracked import Visited, visited
 from socialcrawl.store.address import Where
 from socialcrawl.store.traces import Led, Traces
 from socialcrawl.terminal import write_json
+from socialcrawl.words import pluralize
 
 SAID = {
     "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
@@ -111,7 +112,8 @@ def _asks(told: Explanation) -> Iterator[str]:
         elif ask.at is not None and ask.act == "resolve":
             found = "found"
         elif ask.at is not None:
-            found = f"worth {ask.value:.4g} ({ask.occurrences:,} matches in {ask.posts:,} posts)"
+            matches = pluralize(ask.occurrences, "match", "matches")
+            found = f"worth {ask.value:.4g} ({matches} in {pluralize(ask.posts, 'post')})"
         score = f", score {ask.score:.6g}" if ask.act == "expand" else ""
         yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
 
@@ -138,7 +140,8 @@ def _decision(told: Explanation) -> Iterator[str]:
         return
     if len(told.versions) > 1:
         yield f"explained with version {told.version} of the settings, those of the time"
-    yield f"estimator {told.estimator}, strategy {told.strategy}; after {made.taken:,} steps it was {made.turn}"
+    taken = pluralize(made.taken, "step")
+    yield f"estimator {told.estimator}, strategy {told.strategy}; after {taken} it was {made.turn}"
     yield f"score {made.score:.6g}: rank {made.rank:,} of {made.frontier:,} that could be asked"
     best, who = made.best
     if made.rank > 1:
@@ -148,7 +151,7 @@ def _decision(told: Explanation) -> Iterator[str]:
     if told.strategy != "greedy":
         yield f"the strategy {told.strategy} draws: the best is not always taken"
     if told.state == "frontier" and told.steps is not None and made.taken >= told.steps:
-        yield f"all {told.steps:,} steps of the campaign are done: it would take more to reach it"
+        yield f"the campaign's {pluralize(told.steps, 'step is', 'steps are')} done: it would take more to reach it"
     if made.agrees is False:
         yield f"what was stored with the decision differs: {made.why} after it"
     seen = ", ".join(f"{name} {value:.6g}" for name, value in made.features.items())

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.words import pluralize
 
 FORMATS = ("png", "svg", "pdf")
 BARS = " ▁▂▃▄▅▆▇█"
@@ -75,6 +76,6 @@ def letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Te
         bars = "".join(BARS[int(n)] for n in np.clip(eighths - row * 8, 0, 8))
         lines.append(f"{label if row == height - 1 else '0' if row == 0 else '':>{edge}} ┤{bars}")
     lines.append(f"{'':>{edge}} └{'─' * width}")
-    right = f"{len(values):,} accounts asked"
+    right = f"{pluralize(len(values), 'account')} asked"
     lines.append(f"{'':>{edge + 2}}0{right:>{width - 1}}")
     return Text("\n".join(lines), no_wrap=True)

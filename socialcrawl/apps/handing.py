@@ -18,6 +18,7 @@ from socialcrawl.store.database import opened
 from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.store.exports.place import check
 from socialcrawl.terminal import write_error, write_json, write_line
+from socialcrawl.words import pluralize
 
 LONGEST = 10_000  # bytes of a file that could hold a key
 
@@ -61,7 +62,7 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
         write_json(orjson.dumps(sheet).decode())
         return
     for file in sheet["files"]:
-        write_line(f"{folder / file['name']}: {file['rows']:,} rows, {file['bytes']:,} bytes")
+        write_line(f"{folder / file['name']}: {pluralize(file['rows'], 'row')}, {pluralize(file['bytes'], 'byte')}")
     write_line(f"{folder / 'datasheet.md'} says how they came about")
     if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
         write_error("these files name people: see the notes on terms in the datasheet before you hand them on")

@@ -7,6 +7,7 @@ from socialcrawl.apps.progress import BYTES, show_progress
 from socialcrawl.apps.query import database
 from socialcrawl.store.backup import backup
 from socialcrawl.terminal import write_line
+from socialcrawl.words import pluralize
 
 
 def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
@@ -24,7 +25,7 @@ def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
             backup(place, file, force=force, began=parts.append)
 
     give_way("backup", place, None, work, pause=pause)
-    write_line(f"wrote {file}: {file.stat().st_size:,} bytes, a copy of {place}")
+    write_line(f"wrote {file}: {pluralize(file.stat().st_size, 'byte')}, a copy of {place}")
 
 
 def _bytes(file: Path) -> int | None:

@@ -226,7 +226,7 @@ def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
         yield f"A run will ask for confirmation (or --yes), as it may cost more than ${above:g} (confirm_above)."
     cap = meant.policy.cap
     if cap is not None and found.most.posts > cap:
-        yield f"The platform allows {cap:,} posts per billing cycle; the rest waits for the next one."
+        yield f"The platform allows {pluralize(cap, 'post')} per billing cycle; the rest waits for the next one."
 
 
 def _means(meant: Plan, found: Quote) -> dict[str, float]:

@@ -17,6 +17,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.store.address import Where, where
 from socialcrawl.store.exports.csv_rows import CsvRows
 from socialcrawl.terminal import data_stream, write_error, write_json
+from socialcrawl.words import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.store.database import Opened
@@ -65,7 +66,7 @@ def answer(
             write(columns, islice(rows, shown), style, safe_csv=safe_csv)
         if next(rows, None) is not None:
             more = "--limit shows more, --format csv or json all" if most is None else "there are more"
-            write_error(f"the first {shown:,} rows: {more}")
+            write_error(f"the first {pluralize(shown, 'row')}: {more}")
 
 
 def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str, *, safe_csv: bool = False) -> None:
@@ -91,7 +92,7 @@ def _write_table(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> boo
         write_error(f"cells cut to {CELL:,} characters: {held.cut:,}. --format csv or json shows them whole")
     if held.full:
         size = f"a table has at most {SIZE // 1_000_000} million characters"
-        write_error(f"the first {len(held.rows):,} rows: {size}. --format csv or json shows all")
+        write_error(f"the first {pluralize(len(held.rows), 'row')}: {size}. --format csv or json shows all")
     return held.full
 
 

@@ -18,6 +18,7 @@ from socialcrawl.settings import read
 from socialcrawl.store.health import readable
 from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_error
+from socialcrawl.words import pluralize
 
 WORDS = {"silent": "silent (it is there)", "temporary": "not told yet (temporary)"}
 
@@ -72,15 +73,11 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
             _write(file, found, np.flatnonzero(found.worker == j).tolist())
     except OSError as error:
         raise StoreError(f"{folder} cannot be written ({error.strerror}): name another folder.") from error
-    people, lists = _counted(len(found.nodes), "account"), _counted(workers, "worker")
+    people, lists = pluralize(len(found.nodes), "account"), pluralize(workers, "worker")
     write_error(
         f"{people} for {lists} in {folder}: {_round(found)}. When they have written what they "
         f"found into their lists: socialcrawl import {folder}/worker-*.csv --as liveness --campaign {campaign}"
     )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _round(found: Order) -> str:
@@ -134,7 +131,7 @@ def _slices(found: Refreshed) -> Table:
 def _totals(found: Refreshed, *, billed: bool) -> Iterator[str]:
     known = found.known
     first = f"{found.learning:,} of them to learn from ({found.training}), then in the order {found.rank}"
-    yield f"{known.nodes:,} accounts in the old dataset; {first}"
+    yield f"{pluralize(known.nodes, 'account')} in the old dataset; {first}"
     yield f"{known.tested:,} were tested, {known.found:,} are alive, {found.left:,} are left"
     if found.due:
         yield f"{found.due:,} of those to learn from are left: the order begins after them"

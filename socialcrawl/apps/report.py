@@ -23,6 +23,7 @@ from socialcrawl.sources.excluding import EXCLUDED
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
 from socialcrawl.store.traces import Traces
+from socialcrawl.words import pluralize
 
 SERVERS = 10  # servers that are shown one by one
 DAYS = 14  # days of the bill that are shown one by one
@@ -223,11 +224,16 @@ def _three(number: float | None) -> str:
 def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
     missing = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
     asked = len(found.steps) + len(found.seeds)
-    lines = [*worth[:2], f"{found.posts:,} posts read, {asked:,} accounts asked, {found.known:,} known"]
+    lines = [
+        *worth[:2],
+        f"{pluralize(found.posts, 'post')} read, {pluralize(asked, 'account')} asked, {found.known:,} known",
+    ]
     if missing:
         lines.append(f"not to be read: {missing}")
     if found.reused:
-        lines.append(f"{found.reused:,} answers were in the database already, and cost nothing")
+        lines.append(
+            f"{pluralize(found.reused, 'answer was', 'answers were')} in the database already, and cost nothing"
+        )
     if billed:
         lines.append(f"cost by the price table, at most: {dollars(found.cost)}")
     return Text("\n" + "\n".join([*lines, *worth[2:]]))
@@ -235,8 +241,9 @@ def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
 
 def _relevance(found: Summary, spending: Spending, *, billed: bool) -> list[str]:
     """What a campaign that collects found in all, and for each request and dollar."""
+    steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
     return [
-        f"{len(found.steps):,} steps after {len(found.seeds):,} seeds found relevance {found.relevance:,.1f} in all",
+        f"{steps} after {seeds} found relevance {found.relevance:,.1f} in all",
         f"the seeds themselves are worth {found.seed_relevance:,.1f}",
         *_worth(found, spending, billed=billed),
     ]

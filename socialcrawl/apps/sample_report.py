@@ -13,6 +13,7 @@ from socialcrawl.apps.console import Text
 from socialcrawl.reports.sampled import Sampled
 from socialcrawl.sample.estimates import Bar, Estimate
 from socialcrawl.sample.parts import Part
+from socialcrawl.words import pluralize
 
 DOUBT = "?"
 LISTED = 3  # parts of a topic that are left out are told one by one, so many
@@ -92,9 +93,9 @@ def apart(parts: Sequence[Part]) -> Iterator[str]:
         return
     walks, out = sum(part.walks for part in parts), sum(part.walks for part in left)
     yield (
-        f"all shares and sizes are of one part of the topic, the largest, where {parts[0].accounts:,} accounts were "
-        f"read: no link that was read leads from there to others; {out:,} of the {walks:,} walks are not in it and "
-        "are left out"
+        "all shares and sizes are of one part of the topic, the largest, where "
+        f"{pluralize(parts[0].accounts, 'account was', 'accounts were')} read: no link that was read leads from there "
+        f"to others; {out:,} of {pluralize(walks, 'walk')} are not in it and are left out"
     )
     yield from (f"left out: {_walks(part.walks)} in {_of(part)}" for part in left[:LISTED])
     if rest := left[LISTED:]:
@@ -103,16 +104,16 @@ def apart(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _walks(many: int) -> str:
-    return f"{many:,} walk{'s' * (many != 1)}"
+    return pluralize(many, "walk")
 
 
 def _read(accounts: int) -> str:
-    return f"{accounts:,} account{'s' * (accounts != 1)} read"
+    return f"{pluralize(accounts, 'account')} read"
 
 
 def _of(part: Part) -> str:
     if part.whole:
-        return f"a part that was read whole, of {part.accounts:,} account{'s' * (part.accounts != 1)}"
+        return f"a part that was read whole, of {pluralize(part.accounts, 'account')}"
     return f"a part that was not read whole, {_read(part.accounts)} so far"
 
 
@@ -131,8 +132,8 @@ def shares(title: str, rows: Rows, words: Callable[[float], str] = percent) -> G
 def _quality(found: Sampled) -> Iterator[str]:
     """How large the sample is and what it is worth, in sentences."""
     yield (
-        f"{found.read:,} accounts read, {found.on_topic:,} on topic, by {found.walkers:,} walks that go "
-        f"{FOCUS[found.focus]}"
+        f"{pluralize(found.read, 'account')} read, {found.on_topic:,} on topic, by "
+        f"{pluralize(found.walkers, 'walk that goes', 'walks that go')} {FOCUS[found.focus]}"
     )
     yield from apart(found.parts)
     if not found.draws:
@@ -142,10 +143,10 @@ def _quality(found: Sampled) -> Iterator[str]:
         )
         return
     burning = f"; {found.burning:,} of the walks have not got beyond their burn-in" if found.burning else ""
-    yield f"{found.draws:,} draws count, at {found.accounts:,} accounts{burning}"
+    yield f"{pluralize(found.draws, 'draw counts', 'draws count')}, at {pluralize(found.accounts, 'account')}{burning}"
     yield (
         f"they tell as much as about {found.effective:,.0f} accounts drawn one by one; {percent(found.precision)} of "
-        f"all visits were on topic, {found.jumps:,} jumps out of traps"
+        f"all visits were on topic, {pluralize(found.jumps, 'jump')} out of traps"
     )
     if found.more is not None and found.more >= 1 and found.steps is not None:
         yield (

@@ -18,7 +18,7 @@ from socialcrawl.model import STEPS, Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.words import span, tidy
+from socialcrawl.words import pluralize, span, tidy
 
 EVERY = 5.0  # seconds between plain lines
 ENOUGH = 20  # steps whose pace is that of those to come
@@ -160,7 +160,9 @@ class Picture(View):
         for name, told in _kind(campaign):
             table.add_row(name, told)
         table.add_row("spent", spent(campaign))
-        table.add_row("window", f"{left:,} of {k:,} requests left" + (f", next in {span(until)}" if until else ""))
+        table.add_row(
+            "window", f"{left:,} of {pluralize(k, 'request')} left" + (f", next in {span(until)}" if until else "")
+        )
         table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
         note = [Text(self.note, style="red")] if self.note else []
         return Panel(Group(table, *note, self._status(campaign)), title=Text(f"socialcrawl: {campaign.settings.name}"))
@@ -202,10 +204,12 @@ def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
     crawl, steps = campaign.crawl, campaign.settings.crawl.steps
     done = _bar(crawl.taken, steps)
     if isinstance(crawl, Sample):
-        walks = f"{crawl.how.walkers:,} with {_draws(crawl):,} draws, {crawl.graph.left:,} wait for an account"
+        walks = (
+            f"{crawl.how.walkers:,} with {pluralize(_draws(crawl), 'draw')}, {crawl.graph.left:,} wait for an account"
+        )
         return [("read", done), ("on topic", f"{crawl.relevance:,.0f} accounts"), ("walks", walks)]
     if isinstance(crawl, Refresh):
-        dataset = f"{crawl.graph.size:,} accounts, {crawl.graph.left:,} are left to be tested"
+        dataset = f"{pluralize(crawl.graph.size, 'account')}, {crawl.graph.left:,} are left to be tested"
         return [("tested", done), ("alive", f"{crawl.relevance:,.0f} accounts"), ("dataset", dataset)]
     return [
         ("steps", done),

@@ -18,6 +18,7 @@ from socialcrawl.sample.labels import texts
 from socialcrawl.sample.tree import Growth, Tree, grow
 from socialcrawl.sample.words import words
 from socialcrawl.terminal import write_json
+from socialcrawl.words import pluralize
 
 TELLING = 15  # words that are shown
 REMEDY = (
@@ -134,7 +135,9 @@ def _posts(path: Path) -> list[str]:
     trouble = Trouble()
     found = [post.text for some in read(path, lambda *_: 0, trouble) for post in some.page.posts]
     if trouble.count:
-        raise PostsFileError(f"{path} has {trouble.count:,} lines that are no posts:\n{trouble}\nMend or remove them.")
+        raise PostsFileError(
+            f"{path}: {pluralize(trouble.count, 'line is no post', 'lines are no posts')}:\n{trouble}\nFix the file."
+        )
     return found
 
 
@@ -163,7 +166,7 @@ def _number(value: float) -> float | None:
 def _tell(console: Console, out: Path, tree: Tree, learned: Examples, measured: Judged) -> None:
     on = sum(learned.on_topic)
     left = f"; left out: {learned.twice:,} with the words of another, {learned.torn:,} given as both"
-    console.print(f"{on:,} posts on topic, {len(learned.on_topic) - on:,} off it{left}", soft_wrap=True)
+    console.print(f"{pluralize(on, 'post')} on topic, {len(learned.on_topic) - on:,} off it{left}", soft_wrap=True)
     console.print()
     console.print(_confusion(measured))
     console.print(
@@ -173,7 +176,7 @@ def _tell(console: Console, out: Path, tree: Tree, learned: Examples, measured: 
     )
     console.print()
     console.print(_telling(tree))
-    size = f"{len(tree.nodes):,} nodes, {len(tree.vocabulary.idf):,} words"
+    size = f"{pluralize(len(tree.nodes), 'node')}, {pluralize(len(tree.vocabulary.idf), 'word')}"
     console.print(f"wrote {out}: {size}{'' if measured.doubt else '; use it as [sample] tree'}", soft_wrap=True)
     if measured.doubt:
         console.print(f"WARNING: {measured.doubt}. {REMEDY}", soft_wrap=True)

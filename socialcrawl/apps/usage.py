@@ -14,6 +14,7 @@ from socialcrawl.plan import Plan
 from socialcrawl.sources.x.meters import USAGE, Usage, usage, usage_request
 from socialcrawl.store.health import readable
 from socialcrawl.store.summary import summary
+from socialcrawl.words import pluralize
 
 LONGEST = 90  # days that X tells of
 
@@ -60,11 +61,11 @@ def _table(ours: dict[str, int], told: Usage, days: list[str]) -> Table:
 
 
 def _sentences(ours: dict[str, int], told: Usage, days: int) -> list[str]:
-    lines = [f"over {days:,} day{'' if days == 1 else 's'}; days without posts are left out"]
+    lines = [f"over {pluralize(days, 'day')}; days without posts are left out"]
     if told.cap is not None:
         used = "" if told.used is None else f"{told.used:,} of "
         reset = "" if told.reset_day is None else f"; the next cycle begins on day {told.reset_day} of a month"
-        lines.append(f"this billing cycle: {used}{told.cap:,} posts{reset}")
+        lines.append(f"this billing cycle: {used}{pluralize(told.cap, 'post')}{reset}")
     if any(told.by_day.get(day, 0) != ours.get(day, 0) for day in {*ours, *told.by_day}):
         lines.append(
             "They may differ: X counts all apps of the project, and bills a post only once a day without promising it; "

@@ -135,9 +135,10 @@ class Seeds:
                 "(usernames, lists, file), or sign in"
             )
         if self.missing:
-            reasons = ", ".join(sorted(set(self.missing.values())))
+            reasons, count = ", ".join(sorted(set(self.missing.values()))), len(self.missing)
+            which = f"none of the {count:,} seeds and searches" if count > 1 else "neither a seed nor a search"
             return (
-                f"none of the {len(self.missing)} seeds and searches can be read ({reasons}): check the usernames"
+                f"{which} can be read ({reasons}): check the usernames"
                 f"{', or let the keywords find seeds (search = true)' if self.searches else ''}"
             )
         return f"the search found no posts, so there is no account to start from: {self.advice}"

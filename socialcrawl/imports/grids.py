@@ -20,6 +20,7 @@ from socialcrawl.imports.cells import NOT_UTF8
 from socialcrawl.imports.lines import NO_END, UNREADABLE, first_bytes, lines, opened, reason_of, too_long
 from socialcrawl.imports.parquet import PARQUET, sheet
 from socialcrawl.imports.trouble import Trouble
+from socialcrawl.words import pluralize
 
 CHUNK = 50_000  # rows that are read together
 BETWEEN = ("\t", ",", ";", " ")  # what stands between cells; the first that fits. " ": any number of blanks
@@ -132,7 +133,7 @@ class _Lines:
 
     def _unfit(self, number: int, row: list[Cell], width: int) -> bool:
         """Note a row of another width; False, as it is left out."""
-        self._bad(number, f"it has {len(row):,} cells, others have {width:,}")
+        self._bad(number, f"it has {pluralize(len(row), 'cell')}, others have {width:,}")
         return False
 
     def _decoded(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:

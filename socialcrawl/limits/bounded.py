@@ -6,6 +6,7 @@ import numpy as np
 
 from socialcrawl.model import Outcome, Stop, Wait
 from socialcrawl.protocols import Batch, Columnar, Columns, Crawl, History, skip_known
+from socialcrawl.words import pluralize
 
 FREE = ("search", "resolve", "inward", "import")  # acts that find out whom to ask, or know already, and ask nobody
 
@@ -27,7 +28,7 @@ class Bounded:
             return begun
         return Stop(
             "budget",
-            f"the budget max_nodes = {self.most:,} accounts is reached; raise it and run again to go on",
+            f"the budget max_nodes = {pluralize(self.most, 'account')} is reached; raise it and run again to go on",
         )
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:

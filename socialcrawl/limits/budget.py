@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from socialcrawl.model import MILLS_PER_DOLLAR, Request, Stop
+from socialcrawl.words import pluralize
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,10 @@ class Budget:
         """Why `request`, which may return up to `posts` posts, cannot be paid; None if it can."""
         caps = self.caps
         if caps.requests is not None and self.requests + 1 > caps.requests:
-            return _reached("max_requests", f"{caps.requests:,} requests", f"{self.requests:,} were sent")
+            return _reached("max_requests", pluralize(caps.requests, "request"), f"{self.requests:,} were sent")
         if caps.posts is not None and self.posts + posts > caps.posts:
             return _reached(
-                "max_posts", f"{caps.posts:,} posts", f"{self.posts:,} were read, a page may hold {posts:,}"
+                "max_posts", pluralize(caps.posts, "post"), f"{self.posts:,} were read, a page may hold {posts:,}"
             )
         if caps.money is not None and self.money + request.most > caps.money:
             spent = f"{dollars(self.money)} are spent, the next request may cost {dollars(request.most)}"

@@ -17,6 +17,7 @@ from socialcrawl.limits.policy import Rule
 from socialcrawl.limits.received import LAG
 from socialcrawl.limits.share import Claimant, Shares
 from socialcrawl.model import USEFUL, Reply
+from socialcrawl.words import pluralize
 
 
 class Step(NamedTuple):
@@ -320,7 +321,7 @@ class Part(Lane):
             return super().why(now, some)
         shares, windows = self.whole.shares, self.windows
         kept = max(shares[place].until(self.campaign, windows[place], now) for place in self._heads(some))[1]
-        others = "1 request is" if kept == 1 else f"{kept:,} requests are"
+        others = pluralize(kept, "request is", "requests are")
         return f"its share of the window is used; {others} kept for other campaigns"
 
     def _heads(self, some: Some) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from socialcrawl.refresh.how import How
 from socialcrawl.refresh.old import Growing, Old
 from socialcrawl.refresh.ranks import NO_SITES
 from socialcrawl.refresh.view import View
+from socialcrawl.words import pluralize
 
 IMPORT, PROBE = "import", "probe"
 
@@ -158,14 +159,14 @@ class Refresh:
         known = self.estimate()
         if not known.value:
             return (
-                f"none of {known.sampled:,} nodes drawn at random is active, so that at most {known.high:,.0f} of "
-                f"{known.nodes:,} are: there is no fraction of them to look for"
+                f"none of {pluralize(known.sampled, 'node')} drawn at random is active, so that at most "
+                f"{known.high:,.0f} of {known.nodes:,} are: there is no fraction of them to look for"
             )
         if known.found < self.how.fraction * known.value:
             return None
         return (
             f"{known.found:,} active nodes are found, {self.how.fraction:.0%} of the {known.value:,.0f} estimated "
-            f"({known.low:,.0f} to {known.high:,.0f}), with {known.tested:,} tests"
+            f"({known.low:,.0f} to {known.high:,.0f}), with {pluralize(known.tested, 'test')}"
         )
 
     # -- Choosing

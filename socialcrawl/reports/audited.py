@@ -16,6 +16,7 @@ from socialcrawl.sample.communities import communities
 from socialcrawl.sample.parts import Part
 from socialcrawl.settings import Settings
 from socialcrawl.store.traces import Begun, Traces
+from socialcrawl.words import pluralize
 
 GROUPS = 10  # gaps that are told, the widest
 NOWHERE = "elsewhere"  # the host of an account that has none
@@ -125,8 +126,9 @@ def _sample(traces: Traces, settings: Settings) -> Drawn:
         raise SettingsError(f"The campaign {settings.name!r} of this database samples nothing: give another name.")
     if not np.any(found.weight > 0.0):
         raise SettingsError(
-            f"The campaign {settings.name!r} has no sample yet: it has read {len(found.held.node):,} accounts, "
-            f"{int(found.held.on_topic.sum()):,} of them on topic, and the first {found.crawl.how.burn_in:,} on-topic "
+            f"The campaign {settings.name!r} has no sample yet: it has read "
+            f"{pluralize(len(found.held.node), 'account')}, {int(found.held.on_topic.sum()):,} of them on topic, and "
+            f"the first {found.crawl.how.burn_in:,} on-topic "
             "visits of each walk do not count. Go on with it, or set burn_in lower."
         )
     return found

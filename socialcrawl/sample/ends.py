@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.model import Node
 from socialcrawl.sample.walks import ALONE, IDLE, LENGTH, QUOTA, Walks
+from socialcrawl.words import pluralize
 
 
 def ending(walks: Walks) -> str:
@@ -15,8 +16,8 @@ def ending(walks: Walks) -> str:
         QUOTA: f"all {how.samples or 0:,} samples are drawn",
         LENGTH: f"all {how.length or 0:,} steps of each walk are done",
         IDLE: (
-            f"the walks have met nobody new in {how.idle:,} steps: what is in reach of their starts has "
-            f"{len(walks.lists):,} accounts, all of them were read; for more, name other seeds or a softer focus"
+            f"the walks have met nobody new in {pluralize(how.idle, 'step')}: what is in reach of their starts has "
+            f"{pluralize(len(walks.lists), 'account')}, and all was read; for more, name other seeds or a softer focus"
         ),
         ALONE: "the walks are at accounts without neighbours to go to: name other seeds, or a softer focus",
     }

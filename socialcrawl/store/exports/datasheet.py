@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.store.exports.steering import DRAWN, MATTERS, REFRESH, TRACK, told
+from socialcrawl.words import pluralize
 
 FORMAT = "socialcrawl export"  # by which a folder is known as an export of ours
 MATTER = "the accounts and posts that matter most to the topic"
@@ -71,7 +72,8 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield f"Made at {sheet['exported_at']} by socialcrawl {versions['socialcrawl']}, Python {versions['python']},"
     yield f"from a database with schema {versions['schema']}. The same in JSON: datasheet.json."
     yield from ("", "## Composition", "", COMPOSITION.format(drawn=_drawn(sheet["campaigns"])), "")
-    yield f"- {posts['posts']:,} posts of {posts['authors']:,} authors, written {_span(posts['first'], posts['last'])}"
+    drawn = f"{pluralize(posts['posts'], 'post')} of {pluralize(posts['authors'], 'author')}"
+    yield f"- {drawn}, written {_span(posts['first'], posts['last'])}"
     yield f"- collected {_span(posts['fetched_first'], posts['fetched_last'])}"
     yield from _unasked(posts)
     done = [PSEUDONYMS] if sheet["pseudonymised"] else []
@@ -110,7 +112,8 @@ def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {posts['unasked']:,} of these posts came by no request that is known here: they were imported from"
         yield "  files. Who wrote them and when, and when they were fetched, is what the files claim"
     if posts["unlisted"]:
-        yield f"- {posts['unlisted']:,} requests are of an older program that did not write down which posts came:"
+        older = pluralize(posts["unlisted"], "request is", "requests are")
+        yield f"- {older} of an older program that did not write down which posts came:"
         yield "  these count as imported too"
 
 
@@ -148,8 +151,8 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
 def _alive(found: Mapping[str, Any]) -> Iterator[str]:
     """What became of an old dataset."""
     if "liveness" in found:
-        brought = f"{found['picks'].get('import', 0):,} picks of act `import` brought the dataset"
-        yield from ("", f"Tested: {sum(found['liveness'].values()):,} accounts ({brought}),")
+        brought = f"{pluralize(found['picks'].get('import', 0), 'pick')} of act `import` brought the dataset"
+        yield from ("", f"Tested: {pluralize(sum(found['liveness'].values()), 'account')} ({brought}),")
         yield f"of which were last found {_counts(found['liveness'])}"
 
 
@@ -157,7 +160,7 @@ def _begun(topic: Mapping[str, Any], seeds: Sequence[str]) -> Iterator[str]:
     """What a campaign is about, and whom it began with."""
     yield from (f"- {word}: {', '.join(map(_code, topic.get(word) or [])) or 'none'}" for word in WORDS)
     more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
-    yield f"- {len(seeds):,} seeds asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
+    yield f"- {pluralize(len(seeds), 'seed')} asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
 
 
 def _tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from socialcrawl.store.exports.pseudonyms import Pseudonyms
 from socialcrawl.store.exports.sheets import SHEETS, Sheet
 from socialcrawl.store.exports.written import IDS, WRITERS, Ids, Maker, SafeCsv, pyarrow_version
 from socialcrawl.store.trouble import told
+from socialcrawl.words import pluralize
 
 FORMATS = (*WRITERS, *network.FORMS, "ids", "warc")
 """What an export can be made of: parquet, csv, jsonl (tables), gexf, graphml (the network), ids, warc."""
@@ -141,7 +142,7 @@ def _write(
         watch("network", 0)
         nodes, edges = network.write(choice, drawn, hiding.pseudonyms if hiding else None)
         what = "mention network" if not choice.refreshes else "refreshed dataset" if choice.active else "old dataset"
-        about = f"the {what}; rows: its {nodes:,} nodes and {edges:,} edges"
+        about = f"the {what}; rows: its {pluralize(nodes, 'node')} and {pluralize(edges, 'edge')}"
         yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
     if "warc" in formats:
         watch("original answers", 0)

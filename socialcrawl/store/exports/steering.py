@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from socialcrawl.words import pluralize
+
 TRACK, REFRESH, SAMPLE = KINDS = ("track", "refresh", "sample")
 ALL, NEVER = "all", "never"  # a window or a memory without end; what is not done again
 COLLECTS = (
@@ -121,10 +123,11 @@ def _tested(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
         more = "; whoever is closed to strangers counts as alive" if refresh.get("protected") else ""
         yield f"alive is {rule}{more}"
     if check := refresh.get("check"):
-        yield f"asked first: {check:,} accounts by lot, to estimate how many are alive"
+        yield f"asked first: {pluralize(check, 'account')} by lot, to estimate how many are alive"
     if {"rank", "training", "z"} <= refresh.keys():
         rank, training = steered(refresh, platform)
-        yield f"asked then, to learn from: {refresh['z']:,} accounts in the order {training}, {RANKS[training]}"
+        first = pluralize(refresh["z"], "account")
+        yield f"asked then, to learn from: {first} in the order {training}, {RANKS[training]}"
         yield f"asked after those: all others in the order {rank}, {RANKS[rank]}"
     if fraction := refresh.get("fraction"):
         yield f"it ends when {fraction:.0%} of those alive, as estimated, are found"
@@ -147,15 +150,16 @@ def _walked(sample: Mapping[str, Any]) -> Iterator[str]:
     if sample.get("inward"):
         yield "neighbours are also who mentions an account, as far as the platform's search tells: the first 100"
     if "walkers" in sample:
-        dropped = f"its first {sample.get('burn_in', 0):,} visits on topic, as these tell where it began"
-        yield f"{sample['walkers']:,} walks, of which each drops {dropped}"
+        dropped = f"its first {pluralize(sample.get('burn_in', 0), 'visit')} on topic, as these tell where it began"
+        yield f"{pluralize(sample['walkers'], 'walk')}, of which each drops {dropped}"
     if "weights" in sample:
         weighed = "one over its neighbours" if sample["weights"] == "degree" else "the time that a walk stays, as drawn"
         yield f"each visit weighs {weighed}, so that all accounts count alike"
     if sample.get("tree") or sample.get("labels") or sample.get("patterns") or sample.get("expressions"):
         yield "who is on topic is told by names, labels or a decision tree as well: ask whoever made the sample"
     elif "least" in sample:
-        yield f"on topic is an account with {sample['least'] or 1:,} occurrences of the topic in what was read of it"
+        least = pluralize(sample["least"] or 1, "occurrence")
+        yield f"on topic is an account with {least} of the topic in what was read of it"
 
 
 def _goes(sample: Mapping[str, Any]) -> str:
