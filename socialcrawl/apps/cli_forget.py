@@ -33,13 +33,13 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Delete all that is stored of users and posts, for good, and do not collect them again."""
-    from socialcrawl.apps.asked_of import addressed  # noqa: PLC0415
+    from socialcrawl.apps.asked_of import find_campaigns  # noqa: PLC0415
     from socialcrawl.apps.erasing import Manner, erase_in  # noqa: PLC0415
     from socialcrawl.apps.erasing import forget as erase  # noqa: PLC0415
     from socialcrawl.store.erasure.orders import ordered  # noqa: PLC0415
 
     work = partial(erase, order=ordered(user or [], post or [], from_file, compliance), platform=platform)
-    given = addressed(files or [], database, [])
+    given = find_campaigns(files or [], database, [])
     raise typer.Exit(erase_in(given, work, Manner(dry_run, yes, as_json, pause), several=bool(files)))
 
 
@@ -54,10 +54,10 @@ def retain(
     as_json: AsJson = False,
 ) -> None:
     """Delete the content of what was fetched longer ago: posts, and profiles but for id and username."""
-    from socialcrawl.apps.asked_of import addressed  # noqa: PLC0415
+    from socialcrawl.apps.asked_of import find_campaigns  # noqa: PLC0415
     from socialcrawl.apps.erasing import Manner, days, erase_in  # noqa: PLC0415
     from socialcrawl.apps.erasing import retain as erase  # noqa: PLC0415
 
     work = partial(erase, kept=days(span))
-    given = addressed(files or [], database, [])
+    given = find_campaigns(files or [], database, [])
     raise typer.Exit(erase_in(given, work, Manner(dry_run, yes, as_json, pause), several=bool(files)))

@@ -112,8 +112,8 @@ def _asks(told: Explanation) -> Iterator[str]:
         elif ask.at is not None and ask.act == "resolve":
             found = "found"
         elif ask.at is not None:
-            matches = pluralize(ask.occurrences, "match", "matches")
-            found = f"worth {ask.value:.4g} ({matches} in {pluralize(ask.posts, 'post')})"
+            matches = pluralize(ask.occurrences or 0, "match", "matches")
+            found = f"worth {ask.value:.4g} ({matches} in {pluralize(ask.posts or 0, 'post')})"
         score = f", score {ask.score:.6g}" if ask.act == "expand" else ""
         yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
 

@@ -66,7 +66,7 @@ def answer(
             write(columns, islice(rows, shown), style, safe_csv=safe_csv)
         if next(rows, None) is not None:
             more = "--limit shows more, --format csv or json all" if most is None else "there are more"
-            write_error(f"the first {pluralize(shown, 'row')}: {more}")
+            write_error(f"the first {pluralize(shown or 0, 'row')}: {more}")
 
 
 def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str, *, safe_csv: bool = False) -> None:
