@@ -91,7 +91,7 @@ def tracking(
 
 
 def refreshing(settings: Settings, width: Callable[[str], int] = lambda _: 1) -> Refresh:
-    """The crawl of a campaign that tests an old dataset for life; `width` is its source's, where it asks anybody."""
+    """The crawl of a campaign that tests an old dataset; `width` is its source's, where it asks anybody."""
     refresh = settings.refresh
     rank, training = refresh.steering(settings.source.platform)
     how = Order(
@@ -101,6 +101,7 @@ def refreshing(settings: Settings, width: Callable[[str], int] = lambda _: 1) ->
         z=refresh.z,
         check=refresh.check,
         fraction=refresh.fraction,
+        stop=refresh.stop,
         linked=refresh.linked,
         damping=refresh.damping,
         tolerance=refresh.tolerance,

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from socialcrawl.apps.cli import app
 from socialcrawl.errors import SettingsError
 from socialcrawl.sections.refreshing import RefreshSection
+from socialcrawl.store.exports import steering
 from socialcrawl.store.exports.steering import steered
 
 EDGES = "source,target,weight\nann,bob,2\nbob,cyd,1\ncyd,12,0.5\n12,ann,1\nann,cyd,3\n12,bob,1\nzoe,ann,1\n"
@@ -114,13 +115,13 @@ def test_the_datasheet_says_what_a_refresh_is_and_names_no_seeds(tmp_path):
         (campaign,) = sheet["campaigns"]
         assert (campaign["kind"], campaign["seeds"], campaign["picks"]) == ("refresh", [], {"import": 5, "probe": 4})
         for line in (
-            "Motivation: the accounts of an old dataset that are still alive",
-            "- alive is whoever posted within 180d before the test",
+            "Motivation: the accounts of an old dataset that are still active",
+            "- active is whoever posted within 180d before the test",
             "- asked then, to learn from: 1,000 accounts in the order pagerank, by PageRank in the dataset",
         ):
             assert f"\n{line}\n" in text
         assert "\n- asked after those: all others in the order pa, by PageRank that starts from those" in text
-        assert "- kind: `refresh`, which tests the accounts of an old dataset for life" in text
+        assert "- kind: `refresh`, which checks which accounts of an old dataset are active" in text
         assert "Accounts that were imported are those of an old dataset" in text
         assert "focused crawl" not in text
         assert "estimator" not in text
@@ -137,10 +138,25 @@ def test_the_order_that_is_told_is_the_one_that_the_campaign_takes():
             assert steered(section.model_dump(), platform) == section.steering(platform)
 
 
+@pytest.mark.parametrize(
+    ("stop", "told"),
+    [
+        ("bound", "it ends when at least 90% of the active ones are found (95% interval)"),
+        ("estimate", "it ends when 90% of the active ones, as estimated, are found"),
+        (None, "it ends when 90% of the active ones, as estimated, are found"),
+    ],
+)
+def test_a_datasheet_says_when_the_campaign_ends_and_of_older_programs_that_it_was_by_the_estimate(stop, told):
+    section = {"fraction": 0.9, **({"stop": stop} if stop else {})}
+    said = list(steering.told("refresh", section))
+    assert told in said
+    assert any("by lot are asked too" in line for line in said) == (stop == "bound")
+
+
 def test_only_a_campaign_that_tests_for_life_has_a_refreshed_dataset(tmp_path):
     with a_database("sqlite") as connection:
         crawled(connection)
-        with pytest.raises(SettingsError, match="'old' tests nobody for life: leave --only-active out"):
+        with pytest.raises(SettingsError, match="'old' tests no accounts: leave --only-active out"):
             exported(connection, tmp_path / "out", "csv", active=True)
         with pytest.raises(SettingsError, match="leave it or --all out"):
             exported(connection, tmp_path / "out", "csv", active=True, whole=True)

@@ -1,4 +1,4 @@
-"""What a campaign that refreshes takes for alive on each platform, what its file says, and what may not stand in it."""
+"""What a campaign that refreshes takes for active on each platform, what its file says, and what may not be in it."""
 
 import re
 
@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from socialcrawl.apps.begin import TEMPLATES, begin
 from socialcrawl.apps.cli import app
 from socialcrawl.apps.offer import tell
+from socialcrawl.crawls import refreshing as crawl_of
 from socialcrawl.errors import SettingsError
 from socialcrawl.liveness import Activity
 from socialcrawl.plan import plan
@@ -104,12 +105,22 @@ def test_to_write_out_what_auto_means_is_no_other_campaign_and_another_rule_is(p
     assert [active for active in SPANS if identity(active) == identity("auto")] == ["auto", meant]
 
 
+def test_a_campaign_stops_by_the_bound_unless_it_says_otherwise_and_older_ones_go_on_with_it():
+    plain, bound, other = (
+        revived(refresh={"fraction": 0.9, "check": 10, **more})
+        for more in ({}, {"stop": "bound"}, {"stop": "estimate"})
+    )
+    assert [crawl_of(one).how.stop for one in (plain, bound, other)] == ["bound", "bound", "estimate"]
+    assert plain.identity([]) == bound.identity([]) != other.identity([])
+    assert "stop" not in plain.identity([])["refresh"]
+
+
 @EVERYWHERE
 @pytest.mark.parametrize("active", SPANS)
 def test_a_datasheet_says_the_rule_that_the_campaign_goes_by(platform, active):
     settings = revived(platform, refresh={"active": active})
     said = next(
-        line for line in steering.told("refresh", settings.refresh.model_dump(), platform) if "alive is" in line
+        line for line in steering.told("refresh", settings.refresh.model_dump(), platform) if "active is" in line
     )
     assert ("whoever exists" in said) == (settings.refresh.within(platform) is None)
     assert [f"{days}d" for days in re.findall(r"within (\d+)d", said)] == [

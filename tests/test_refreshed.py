@@ -2,7 +2,6 @@
 
 import csv
 import io
-from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -17,7 +16,9 @@ from typer.testing import CliRunner
 
 from socialcrawl.apps.cli_import import import_, order
 from socialcrawl.apps.refreshing import draw, show
+from socialcrawl.apps.report import knowledge
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
+from socialcrawl.refresh.verdict import percent
 from socialcrawl.reports.refreshed import order as next_of
 from socialcrawl.reports.refreshed import refreshed, sliced
 from socialcrawl.store.traces import Traces
@@ -73,16 +74,42 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
         assert found.cost == 20 / hits
         assert dict(found.statuses) == {"active": hits, "silent": 20 - hits}
         assert found.found.tolist() == [key in alive for key in first]
-        better = replace(found.known, value=1.0)
-        assert f"alive in all: about {found.known.low:,.0f} (" in told(replace(found, known=better))
         shown = told(found)
         assert (
             f"{SIZE} accounts in the old dataset; 20 of them to learn from (random), then in the order pagerank"
             in shown
         )
-        assert f"20 were tested, {hits} are alive, 40 are left" in shown
-        assert f"alive in all: about {found.known.value:,.0f} (" in shown
-        assert f"for each account found alive so far: {20 / hits:,.2f} tests\n" in shown
+        assert f"20 were tested, {hits} are active, 40 are left" in shown
+        assert f"active in all: about {found.known.value:,.0f} ({found.known.low:,.0f} to " in shown
+        assert f"by the {hits} found and 20 accounts drawn at random\n" in shown
+        assert f"found so far: about 33.3% of them ({percent(found.known.share_low)} to 100%, 95% interval)" in shown
+        assert f"for each active account found so far: {20 / hits:,.2f} tests\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("fraction", "said"),
+    [
+        (None, None),
+        (0.25, "fraction = 0.25 is found: the campaign stops here"),
+        (0.35, "fraction = 0.35 may be found, which is not certain yet"),
+        (0.9, "fraction = 0.9 is not found yet"),
+    ],
+)
+def test_a_report_says_whether_the_wanted_fraction_is_found(fraction, said, tmp_path):
+    """Of 20 random accounts 14 are active, so that 14 of 42 are found: a third, 27 to 47 %."""
+    settings = settings_of(**({} if fraction is None else {"fraction": fraction}))
+    with a_database("sqlite") as connection:
+        brought(connection, an_old_graph(tmp_path), settings=settings)
+        first = [who.id for who in next_of(Traces(connection), settings, 1).whos]
+        judged(connection, results(tmp_path, first, set(first[:14])), settings=settings)
+        found = refreshed(Traces(connection))
+        judging = knowledge(found)["refreshed"]["verdict"]
+    shown = told(found)
+    assert (said is None) == ("fraction = " not in shown)
+    assert said is None or f"{said}\n" in shown
+    assert (judging is None) == (said is None)
+    assert judging is None or judging["reached"] == (" is found:" in said)
+    assert (found.known.value, found.known.low, found.known.high, found.known.share) == (42.0, 30.0, 51.0, 1 / 3)
 
 
 def test_statuses_are_of_the_latest_test_and_tests_that_said_nothing_do_not_count(tmp_path):
@@ -238,7 +265,7 @@ def test_the_random_ones_and_the_training_set_are_one_round_and_lists_say_which_
     said, count = first_round(place, "check = 15", alive={"1000", "1001"})
     assert 20 < count < 35, "some are in both"
     assert said.startswith(
-        f"{count} accounts for 1 worker in one: round one, 15 drawn at random to estimate how many are alive, and the "
+        f"{count} accounts for 1 worker in one: round one, 15 drawn at random to estimate how many are active, and the "
         "training set; the order of what follows rests on their results. When"
     )
     second = typed("order", "mine.toml", "--workers", 2, "--out", "two").stderr
@@ -263,7 +290,7 @@ def test_a_list_that_is_half_filled_in_brings_that_half_and_counts_the_rest(plac
 def test_where_the_wanted_fraction_is_found_there_is_no_order_unless_more_is_asked_for(place):
     first_round(place, "fraction = 0.3", alive={str(1000 + i) for i in range(SIZE)})
     done = typed("order", "mine.toml", "--out", "two")
-    assert done.stderr.startswith("nothing was written: 20 active nodes are found, 30% of the 60 estimated")
+    assert done.stderr.startswith("nothing was written: 20 active nodes found with 20 tests, of about 60 (52 to")
     assert "--beyond" in done.stderr
     assert not (place / "two").exists()
     more = typed("order", "mine.toml", "--beyond", "--out", "two")

@@ -187,7 +187,7 @@ def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
         traces = Traces(connection)
         text, plain = told(traces, "revive"), knowledge(known(traces))
         found = summary(connection)
-    assert "3 were tested, 2 are alive" in text
+    assert "3 were tested, 2 are active" in text
     assert "steps after" not in text
     assert (found.steps.tolist(), found.seeds.tolist()) == ([1.0, 0.0, 1.0], [])
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
@@ -225,9 +225,9 @@ def test_the_picture_of_a_refresh_counts_tests_and_the_living(tmp_path):
     line = progress(campaign)
     campaign.close()
     text = console.export_text()
-    for words in ("tested", "alive  0 accounts", "0 accounts, 0 are left to be tested"):
+    for words in ("tested", "active  0 accounts", "0 accounts, 0 are left to be tested"):
         assert words in text
-    assert line.startswith("tested 0  alive 0  ")
+    assert line.startswith("tested 0  active 0  ")
 
 
 def test_shares_and_numbers_are_written_as_people_read_them():

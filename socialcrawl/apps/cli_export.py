@@ -29,7 +29,7 @@ def export(
     ] = "SOCIALCRAWL_KEY",
     key_file: Annotated[Path | None, typer.Option(help="A file that holds the key instead.")] = None,
     only_active: Annotated[
-        bool, typer.Option("--only-active", help="Of an old dataset: only whom the campaign has found alive.")
+        bool, typer.Option("--only-active", help="Of an old dataset: only whom the campaign has found active.")
     ] = False,
     safe_csv: Annotated[
         bool,

@@ -26,7 +26,7 @@ def report(
         list[str] | None, typer.Option(help="Of a sample: a word, whose share of accounts is told; may be repeated.")
     ] = None,
 ) -> None:
-    """Show what a campaign has found: best accounts, who is alive, what a topic is made of; requests, their worth."""
+    """Show what a campaign has found: best accounts, who is active, what a topic is made of; requests, their worth."""
     from socialcrawl.apps.figure import picture_format  # noqa: PLC0415
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415

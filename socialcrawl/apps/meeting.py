@@ -11,12 +11,12 @@ from socialcrawl.reports.met import Met
 from socialcrawl.store.traces import Ask
 from socialcrawl.terminal import write_json
 
-DOES = {"refresh": "tests an old dataset for life", "sample": "draws a sample of its topic"}
+DOES = {"refresh": "tests who of an old dataset is active", "sample": "draws a sample of its topic"}
 NEVER = {
     "refresh": "it was not tested yet, and no import brought it: others of the dataset link to it",
     "sample": "no walk has needed it yet: accounts that were read link to it, or are mentioned by it",
 }
-FOUND = {"probe": ("alive", "not alive"), "walk": ("on topic", "off topic")}
+FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic")}
 
 
 def show(console: Console, told: Met, *, as_json: bool) -> None:

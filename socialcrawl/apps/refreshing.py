@@ -13,6 +13,7 @@ from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.imports.results import HEAD
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.refresh.verdict import percent
 from socialcrawl.reports.refreshed import Order, Refreshed, order
 from socialcrawl.settings import read
 from socialcrawl.store.health import readable
@@ -37,8 +38,8 @@ def show(console: Console, found: Refreshed, *, billed: bool) -> None:
 
 
 def draw(path: Path, found: Refreshed, name: str) -> None:
-    """Draw the accounts that were found alive against the tests into a PNG file."""
-    figure.png(path, found.found.astype(np.float64), f"{name}: who is alive", ("tests", "accounts found alive"))
+    """Draw the active accounts that were found against the tests into a PNG file."""
+    figure.png(path, found.found.astype(np.float64), f"{name}: active accounts", ("tests", "active accounts found"))
 
 
 def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, beyond: bool = False) -> None:
@@ -83,7 +84,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
 def _round(found: Order) -> str:
     """Which round some lists are."""
     if found.training:
-        random = f"{found.checked:,} drawn at random to estimate how many are alive, and " if found.checked else ""
+        random = f"{found.checked:,} drawn at random to estimate how many are active, and " if found.checked else ""
         return f"round one, {random}the training set; the order of what follows rests on their results"
     if found.changing:
         return (
@@ -116,15 +117,15 @@ def _statuses(found: Refreshed) -> Table:
 
 
 def _slices(found: Refreshed) -> Table:
-    table = Table(title="alive among the tests, in their order", title_justify="left", box=None, pad_edge=False)
-    for name in ("tests", "alive", "share", "all so far", "tests per one alive"):
+    table = Table(title="active among the tests, in their order", title_justify="left", box=None, pad_edge=False)
+    for name in ("tests", "active", "share", "all so far", "tests per active one"):
         table.add_column(name, justify="right", no_wrap=True)
-    alive = 0
+    active = 0
     for one in found.slices:
-        alive += one.active
+        active += one.active
         share = one.active / (one.last - one.first + 1)
-        so_far = f"{one.last / alive:,.2f}" if alive else "-"
-        table.add_row(f"{one.first:,} to {one.last:,}", f"{one.active:,}", f"{share:.1%}", f"{alive:,}", so_far)
+        so_far = f"{one.last / active:,.2f}" if active else "-"
+        table.add_row(f"{one.first:,} to {one.last:,}", f"{one.active:,}", f"{share:.1%}", f"{active:,}", so_far)
     return table
 
 
@@ -132,34 +133,53 @@ def _totals(found: Refreshed, *, billed: bool) -> Iterator[str]:
     known = found.known
     first = f"{found.learning:,} of them to learn from ({found.training}), then in the order {found.rank}"
     yield f"{pluralize(known.nodes, 'account')} in the old dataset; {first}"
-    yield f"{known.tested:,} were tested, {known.found:,} are alive, {found.left:,} are left"
+    yield f"{known.tested:,} were tested, {known.found:,} are active, {found.left:,} are left"
     if found.due:
         yield f"{found.due:,} of those to learn from are left: the order begins after them"
     yield from _estimate(found)
+    yield from _wanted(found)
     if known.found:
-        yield f"for each account found alive so far: {', '.join(_each(found, billed=billed))}"
+        yield f"for each active account found so far: {', '.join(_each(found, billed=billed))}"
 
 
 def _estimate(found: Refreshed) -> Iterator[str]:
-    """How many are alive in all, as far as that is known."""
+    """How many are active in all, and the share of them that is found, as far as that is known."""
     known = found.known
     if not found.left:
         return
     if known.value is None:
-        yield "how many are alive in all is not known yet: a random sample tells it, when all of it is tested"
+        yield (
+            f"how many are active in all is not known: {known.low:,.0f} to {known.high:,.0f}; only accounts drawn at "
+            "random tell more (check = 300)"
+        )
         return
-    about = min(max(known.value, known.low), known.high)  # the tests may know better than the sample
-    share = "" if known.share is None else f"; {known.share:.0%} of them are found"
+    among = "" if known.whole else " among those that the order has not reached"
     yield (
-        f"alive in all: about {about:,.0f} ({known.low:,.0f} to {known.high:,.0f} in 95 of 100 samples), by "
-        f"{known.sampled:,} drawn at random{share}"
+        f"active in all: about {known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval), by the "
+        f"{known.found:,} found and {pluralize(known.sampled, 'account')} drawn at random{among}"
     )
+    if known.share is not None:
+        span = f"{percent(known.share_low)} to {percent(known.share_high)}, 95% interval"
+        yield f"found so far: about {percent(known.share)} of them ({span})"
+
+
+def _wanted(found: Refreshed) -> Iterator[str]:
+    """Whether the wanted fraction is found, and what the campaign does about it."""
+    if found.verdict is None or found.fraction is None:
+        return
+    wanted = f"fraction = {found.fraction:g}"
+    if found.verdict.reached:
+        yield f"{wanted} is found: the campaign stops here"
+    elif found.verdict.doubted:
+        yield f"{wanted} may be found, which is not certain yet"
+    else:
+        yield f"{wanted} is not found yet"
 
 
 def _each(found: Refreshed, *, billed: bool) -> Iterator[str]:
-    alive = found.known.found
+    active = found.known.found
     yield f"{found.cost:,.2f} tests"
     if found.requests:
-        yield f"{found.requests / alive:,.3g} requests"
+        yield f"{found.requests / active:,.3g} requests"
     if billed and found.mills:
-        yield f"${found.mills / alive / MILLS_PER_DOLLAR:,.3g} at most"
+        yield f"${found.mills / active / MILLS_PER_DOLLAR:,.3g} at most"

@@ -135,7 +135,7 @@ def _drawn(png: Path, found: Summary, told: Known | None) -> str:
         return "posts that visits brought"
     if isinstance(told, Refreshed) and len(told.found):
         refreshing.draw(png, told, found.name)
-        return "accounts found alive"
+        return "active accounts found"
     if isinstance(told, Sampled) and len(found.steps):
         figure.png(png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)"))
         return "accounts on topic"

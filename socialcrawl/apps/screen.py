@@ -193,7 +193,9 @@ def progress(campaign: Campaign) -> str:
     if isinstance(crawl, Sample):
         return f"read {crawl.taken:,}{of}  on topic {crawl.relevance:,.0f}  {spent(campaign)}  draws {_draws(crawl):,}"
     if isinstance(crawl, Refresh):
-        return f"tested {crawl.taken:,}{of}  alive {crawl.relevance:,.0f}  {spent(campaign)}  left {crawl.graph.left:,}"
+        return (
+            f"tested {crawl.taken:,}{of}  active {crawl.relevance:,.0f}  {spent(campaign)}  left {crawl.graph.left:,}"
+        )
     return (
         f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  {spent(campaign)}  frontier {crawl.graph.left:,}"
     )
@@ -210,7 +212,8 @@ def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
         return [("read", done), ("on topic", f"{crawl.relevance:,.0f} accounts"), ("walks", walks)]
     if isinstance(crawl, Refresh):
         dataset = f"{pluralize(crawl.graph.size, 'account')}, {crawl.graph.left:,} are left to be tested"
-        return [("tested", done), ("alive", f"{crawl.relevance:,.0f} accounts"), ("dataset", dataset)]
+        judged = [("fraction", crawl.judged.why)] if crawl.judged else []
+        return [("tested", done), ("active", f"{crawl.relevance:,.0f} accounts"), ("dataset", dataset), *judged]
     return [
         ("steps", done),
         ("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)"),

@@ -69,7 +69,7 @@ class Figures:
 
     Attributes:
         steps: accounts asked after the seeds; of a sample all that were read, of a refresh all tests.
-        relevance: the sum of beta over them; of a sample how many are on topic, of a refresh how many are alive.
+        relevance: the sum of beta over them; of a sample how many are on topic, of a refresh how many are active.
         known, frontier: accounts of its graph, and those of them that could be asked.
         requests: how many, since the daemon began, by (endpoint, kind of reply, HTTP status; 0 without an answer).
         sent, posts, money: requests, posts and mills of the whole campaign.

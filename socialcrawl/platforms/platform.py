@@ -44,7 +44,7 @@ class Terms:
 
     @property
     def activity(self) -> Activity | None:
-        """By which rule a probed account is alive; None where the campaign probes nobody."""
+        """By which rule a probed account is active; None where the campaign probes nobody."""
         settings = self.settings
         return settings.refresh.activity(settings.source.platform) if settings.kind == "refresh" else None
 

@@ -1,10 +1,11 @@
 """Refresh: a crawl that tests the nodes of an old dataset in LiveRank order, as the loop can drive it.
 
 First those who are tested to estimate how many are active and, in the same round, the training set Z; once all of these
-are tested, the others in the order of the rank. Picks of act "import" bring the dataset, picks of act "probe" are the
-tests: value above 0 is active. `choose` changes nothing; `absorb` and `fold` are the only methods that do. It never
-waits, reads or writes. What is tested next follows from the history: a dataset that was brought, or results that came,
-late, count.
+are tested, the others in the order of the rank; where the estimate says that a wanted fraction is found, and the bound
+of its interval does not yet, nodes drawn at random, which narrow the interval. Picks of act "import" bring the dataset,
+picks of act "probe" are the tests: value above 0 is active. `choose` changes nothing; `absorb` and `fold` are the only
+methods that do. It never waits, reads or writes. What is tested next follows from the history: a dataset that was
+brought, or results that came, late, count.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,8 +22,8 @@ from socialcrawl.refresh.estimate import Estimate, estimate
 from socialcrawl.refresh.how import How
 from socialcrawl.refresh.old import Growing, Old
 from socialcrawl.refresh.ranks import NO_SITES
+from socialcrawl.refresh.verdict import Verdict, judge
 from socialcrawl.refresh.view import View
-from socialcrawl.words import pluralize
 
 IMPORT, PROBE = "import", "probe"
 
@@ -42,6 +43,7 @@ class Refresh:
         imported: nodes that were brought.
         seeds: none; seed_relevance: 0.
         answers: what the tests said, by node.
+        judged: what `choose` last made of the wanted fraction; None: none is wanted, or nothing is known of it yet.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Refresh:
         self.imported = 0 if old is None else old.size
         self.seeds, self.seed_relevance = Seeds(), 0.0
         self.answers = Answers()
+        self.judged: Verdict | None = None
         self._given, self._growing = old, Growing()
         self._view: View | None = None
 
@@ -104,9 +107,10 @@ class Refresh:
         left = left if self.steps is None else min(left, self.steps - self.taken)
         if left <= 0:
             return Stop("done", f"all {self.steps} steps are done")
-        if (found := self.enough) is not None:
-            return Stop("done", found)
-        rows, scores = self.view.next(left)
+        self.judged = verdict = self.verdict()
+        if verdict is not None and verdict.reached:
+            return Stop("done", verdict.why)
+        rows, scores = self.view.next(left, drawn=verdict is not None and verdict.doubted and self.how.draws)
         if not len(rows):
             return Stop("done", self._ending())
         nodes = self.view.nodes[rows].tolist()
@@ -139,35 +143,15 @@ class Refresh:
         self._wake(self.picks)
 
     def estimate(self) -> Estimate:
-        """How many nodes are active, by what was tested of the random sample, and how many of them are found."""
+        """Return how many nodes are active, by all tests and the random sample, and the share of them that is found."""
         view = self.view
-        sampled, hits = view.sample()
-        return estimate(
-            view.size,
-            tested=view.tested,
-            found=view.active,
-            left=view.left,
-            sampled=sampled,
-            sample_active=hits,
-        )
+        return estimate(view.size, tested=view.tested, found=view.active, left=view.left, strata=view.strata())
 
-    @property
-    def enough(self) -> str | None:
-        """Why the wanted fraction counts as found; None where it is not."""
-        if self.how.fraction is None or self.view.awaits:
+    def verdict(self) -> Verdict | None:
+        """Return whether the wanted fraction is found; None: none is wanted, or the order has not begun, or is over."""
+        if self.how.fraction is None or self.view.awaits or not self.view.left:
             return None
-        known = self.estimate()
-        if not known.value:
-            return (
-                f"none of {pluralize(known.sampled, 'node')} drawn at random is active, so that at most "
-                f"{known.high:,.0f} of {known.nodes:,} are: there is no fraction of them to look for"
-            )
-        if known.found < self.how.fraction * known.value:
-            return None
-        return (
-            f"{known.found:,} active nodes are found, {self.how.fraction:.0%} of the {known.value:,.0f} estimated "
-            f"({known.low:,.0f} to {known.high:,.0f}), with {pluralize(known.tested, 'test')}"
-        )
+        return judge(self.estimate(), self.how.fraction, self.how.stop)
 
     # -- Choosing
 

@@ -1,9 +1,37 @@
-"""How many nodes of an old dataset are active, by a random sample of it (Huynh et al., section 2.4)."""
+"""How many nodes of an old dataset are active: those found, and what a random sample says of the others.
 
+Huynh et al. (section 2.1) leave n_a to "an estimation based on a sampling". A sample of the whole dataset says less the
+further the tests have come: most active nodes are found by then, and what counts is how many of those left are active.
+So the estimate is post-stratified: those found, plus the share of active nodes in the part of the sample that the order
+has not reached, times the number of nodes left.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import lgamma
 
-LEVEL = 1.959963984540054  # of the normal distribution: 95 % lie within
+import numpy as np
+
+OUTSIDE = 0.05  # of intervals miss the truth, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Nodes of which a random sample was tested; others of them may be tested too.
+
+    Attributes:
+        size: how many they are: found active or not, or still to be tested.
+        active: how many of them were found active, those of the sample included.
+        sampled: how many the sample has.
+        hits: how many of the sample are active.
+        whole: whether it is the whole dataset.
+    """
+
+    size: int
+    active: int
+    sampled: int
+    hits: int
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +41,14 @@ class Estimate:
     Attributes:
         nodes: n, of the dataset.
         tested, found: how many were tested, and are active.
-        sampled, sample_active: those tested of the random sample, and how many are active; 0 where there is no sample.
-        value: n_a^ = sample_active * nodes / sampled; None without a sample.
-        low, high: where n_a lies in 95 of 100 samples, by Wilson's interval for a sample without replacement, within
-            what the tests leave possible.
+        sampled, sample_active: of the random sample, those that the estimate rests on, and how many of these are
+            active; 0 where there is no sample.
+        whole: whether it rests on a sample of the whole dataset; else of what the order has not reached.
+        value: n_a^, those found and the estimate of those left; None without a sample.
+        low, high: where n_a lies in 95 of 100 samples at least (Clopper and Pearson, without replacement), within what
+            the tests leave possible; without a sample only that.
+        share: found / value; None where nobody is active, as far as is known.
+        share_low, share_high: the same of high and low, 0 and 1 where these are 0.
     """
 
     nodes: int
@@ -24,53 +56,88 @@ class Estimate:
     found: int
     sampled: int
     sample_active: int
+    whole: bool
     value: float | None
     low: float
     high: float
-
-    @property
-    def share(self) -> float | None:
-        """The share of the active nodes that is found, by the estimate, 1 at most; None where it says nothing."""
-        return min(1.0, self.found / self.value) if self.value else None
+    share: float | None
+    share_low: float
+    share_high: float
 
 
-def estimate(nodes: int, *, tested: int, found: int, left: int, sampled: int, sample_active: int) -> Estimate:
-    """What a random sample, and all tests together, say of the number of active nodes.
+def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence[Stratum] = ()) -> Estimate:
+    """Return what a random sample, and all tests together, say of the number of active nodes.
 
     Args:
         nodes: n, of the dataset.
         tested: how many were.
         found: how many of them are active.
-        left: how many can still be tested: no more than found + left are active.
-        sampled: how many of the sample were tested.
-        sample_active: how many of these are active.
+        left: how many can still be tested.
+        strata: nodes among which all are that are left; that with the shortest interval is taken.
     """
-    value = nodes * sample_active / sampled if sampled else None
-    low, high = wilson(sample_active, sampled, nodes)
-    least, most = float(found), float(found + left)
+    nothing = (float(found), float(found + left)), Stratum(nodes, found, 0, 0, whole=True)
+    known = [(_bounds(one, found, left), one) for one in strata if one.sampled]
+    (low, high), best = min(known, key=lambda told: told[0][1] - told[0][0], default=nothing)
+    value = found + _rest(best.size * best.hits / best.sampled, best, left) if best.sampled else None
     return Estimate(
         nodes,
         tested,
         found,
-        sampled,
-        sample_active,
+        best.sampled,
+        best.hits,
+        best.whole,
         value,
-        min(max(low * nodes, least), most),
-        max(min(high * nodes, most), least),
+        low,
+        high,
+        share=found / value if value else None,
+        share_low=found / high if high else 0.0,
+        share_high=found / low if low else 1.0,
     )
 
 
-def wilson(hits: int, size: int, whole: int) -> tuple[float, float]:
-    """The bounds between which a share lies in 95 of 100 samples of `size`, drawn from `whole` without replacement.
+def most(hits: int, sampled: int, size: int) -> int:
+    """Return the largest number of active nodes among `size` of which a sample would have so few hits by chance.
 
-    A sample of nearly all varies less: by (whole - size) / (whole - 1), of which the level is the root.
+    By chance: in OUTSIDE / 2 of the samples (drawn without replacement), or more.
     """
-    if not size:
-        return 0.0, 1.0
-    if size >= whole:
-        return hits / size, hits / size
-    level = LEVEL * sqrt((whole - size) / (whole - 1))
-    share, extra = hits / size, level * level / size
-    middle = (share + extra / 2) / (1 + extra)
-    half = level / (1 + extra) * sqrt(share * (1 - share) / size + extra / (4 * size))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    low, high = hits, size - (sampled - hits)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if at_most(hits, sampled, middle, size) >= OUTSIDE / 2:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def least(hits: int, sampled: int, size: int) -> int:
+    """Return the smallest number of active nodes among `size` of which a sample would have so many hits by chance."""
+    return size - most(sampled - hits, sampled, size)
+
+
+def at_most(hits: int, sampled: int, active: int, size: int) -> float:
+    """Return the chance of `hits` or fewer in a sample of nodes of which `active` are (hypergeometric)."""
+    first = max(0, sampled - (size - active))
+    if hits < first:
+        return 0.0
+    i = np.arange(first, hits, dtype=np.float64)
+    ratios = (active - i) * (sampled - i) / ((i + 1) * (size - active - sampled + i + 1))
+    logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+    begin = _ways(active, first) + _ways(size - active, sampled - first) - _ways(size, sampled)
+    return float(np.exp(begin + logs).sum())
+
+
+def _bounds(stratum: Stratum, found: int, left: int) -> tuple[float, float]:
+    """Between which n_a lies."""
+    told = stratum.hits, stratum.sampled, stratum.size
+    return found + _rest(least(*told), stratum, left), found + _rest(most(*told), stratum, left)
+
+
+def _rest(active: float, stratum: Stratum, left: int) -> float:
+    """How many of those left are active, where so many of a stratum are."""
+    return min(max(active - stratum.active, 0.0), float(left))
+
+
+def _ways(whole: int, some: int) -> float:
+    """The logarithm of the number of ways to choose some of a whole."""
+    return lgamma(whole + 1) - lgamma(some + 1) - lgamma(whole - some + 1)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from socialcrawl.importance.spread import DAMPING, TOLERANCE
 from socialcrawl.refresh.ranks import DYNAMIC, RANKS, TRAININGS
 
+BOUND, ESTIMATE = STOPS = ("bound", "estimate")
+
 
 @dataclass(frozen=True, slots=True)
 class How:
@@ -17,8 +19,8 @@ class How:
         z: the size of the training set.
         check: random nodes that are tested before all others, only to estimate how many are active: for training sets
             that are not random.
-        fraction: the crawl is done when it has found this fraction of the estimated number of active nodes; None: when
-            all are tested.
+        fraction: the crawl is done when it has found this fraction of the active nodes; None: when all are tested.
+        stop: by what that is judged: "bound", the upper bound of their number, or "estimate", the estimate itself.
         linked: whether nodes count that were only linked to.
         damping: d, of every PageRank.
         tolerance: where every PageRank stops: its sum of changes in a sweep.
@@ -37,6 +39,7 @@ class How:
     z: int = 1000
     check: int = 0
     fraction: float | None = None
+    stop: str = BOUND
     linked: bool = False
     damping: float = DAMPING
     tolerance: float = TOLERANCE
@@ -62,6 +65,7 @@ class How:
             "a wanted fraction needs an estimate of how many are active: take training = random (with neighbours, "
             "z > 0), or test some nodes for it first (check = 1000)",
         )
+        _check(self.stop in STOPS, f"stop = {self.stop!r}: a fraction is judged by: {', '.join(STOPS)}")
         if self.worker is not None:
             j, p = self.worker
             _check(
@@ -73,6 +77,11 @@ class How:
     def samples(self) -> bool:
         """Whether there is a random sample, from which the number of active nodes can be estimated."""
         return self.check > 0 or (self.z > 0 and self.training == "random" and self.neighbours)
+
+    @property
+    def draws(self) -> bool:
+        """Whether random nodes may be tested later than `check`: where the order does not learn from them."""
+        return self.rank not in DYNAMIC and self.worker is None
 
 
 def _one_of(name: str, given: str, known: tuple[str, ...]) -> None:

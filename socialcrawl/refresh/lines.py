@@ -65,8 +65,12 @@ class Line:
 
     def is_done(self, state: States) -> bool:
         """Whether all rows are closed."""
+        return self.passed(state) == len(self._pile.whole)
+
+    def passed(self, state: States) -> int:
+        """Return how many rows at the beginning are closed."""
         self._pass(state)
-        return self._head == len(self._pile.whole)
+        return self._head
 
     def _pass(self, state: States) -> None:
         rows = self._pile.whole

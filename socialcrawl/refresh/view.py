@@ -9,6 +9,8 @@ from socialcrawl.links import distinct
 from socialcrawl.model import Node
 from socialcrawl.refresh.cost import shared_out
 from socialcrawl.refresh.dynamic import ActiveIndegree, Breadth, Dynamic, Rezapped
+from socialcrawl.refresh.estimate import Stratum
+from socialcrawl.refresh.frontier import Frontier, counted
 from socialcrawl.refresh.how import How
 from socialcrawl.refresh.lines import ACTIVE, CLOSED, DEAD, LEFT, OPEN, RESTING, SAME, UNKNOWN, Ints, Line, Pile, States
 from socialcrawl.refresh.old import Old, first_of
@@ -72,7 +74,7 @@ class View:
     @cached_property
     def check(self) -> Ints:
         """The rows that are tested first, only to estimate how many are active."""
-        return self.ranks.training("random", self.how.check, purpose=CHECK)
+        return self._lots[: self.how.check]
 
     @cached_property
     def training(self) -> Ints:
@@ -107,22 +109,28 @@ class View:
         rows = distinct(rows[self.state[rows] < CLOSED])
         self._mark(rows, np.int8(RESTING if resting else OPEN), rows)
 
-    def next(self, count: int) -> tuple[Ints, Floats]:
+    def next(self, count: int, *, drawn: bool = False) -> tuple[Ints, Floats]:
         """The next rows to test, `count` or fewer, with their scores; none where this worker has nothing to test now.
 
         Nothing of the order after it is asked for before all of the training set is tested.
+
+        Args:
+            count: how many.
+            drawn: whether they are drawn at random, in place of the order's next, after the training set.
         """
         line, whole = self._first
         if len(rows := self._of(line, count)):
             return rows, np.zeros(len(rows))
         if not whole.is_done(self.state):
             return rows, np.zeros(0)
+        if drawn and len(rows := self._drawn.take(self.state, count)):
+            return rows, np.zeros(len(rows))
         if self.how.rank in DYNAMIC:
             order = self._dynamic_order()
             rows = order.take(self.state, count)
             rows = rows if len(rows) else self._late.take(self.state, count, RESTING)
             return rows, order.score(rows)
-        line, scores = self._order
+        line, scores, _ = self._order
         rows = self._of(line, count)
         return rows, scores[rows]
 
@@ -131,13 +139,21 @@ class View:
         """Whether some of those who are tested before the order begins are not tested yet."""
         return not self._first[1].is_done(self.state)
 
-    def sample(self) -> tuple[int, int]:
-        """How many of the random sample were tested so far, and how many are active; (0, 0) where there is none."""
+    def strata(self) -> list[Stratum]:
+        """Return the strata that hold a random sample and all that is left: all rows, and those beyond the frontier.
+
+        An order that learns from the sample's answers, or is not known yet, has no frontier. Beyond it the sample is
+        all that was drawn, also later than `check`: the first of `_lots`, up to the first that was not tested.
+        """
         if not self.how.samples:
-            return 0, 0
-        found = self.state[self.check if self.how.check else self.training]
-        hits = int(np.count_nonzero(found == ACTIVE))
-        return hits + int(np.count_nonzero(found == DEAD)), hits
+            return []
+        found = counted(self.state[self.check if self.how.check else self.training])
+        known, sampled = (int(tally[ACTIVE] + tally[DEAD]) for tally in (self._tally, found))
+        everything = Stratum(known + self.left, self.active, sampled, int(found[ACTIVE]), whole=True)
+        if self.awaits or self.how.rank in DYNAMIC:
+            return [everything]
+        drawn = self._lots[: max(self.how.check, self._drawn.passed(self.state))]
+        return [everything, self._order[2].beyond(self.state, drawn, everything)]
 
     def _set(self, nodes: Ints, states: States) -> None:
         rows = self.rows(nodes)
@@ -154,9 +170,9 @@ class View:
 
     def _mark(self, rows: Ints, states: States | np.int8, once: Ints) -> None:
         """Set the states of rows, of one that comes twice the last, and count; `once`: each of them once."""
-        self._tally -= np.bincount(self.state[once], minlength=LEFT + 1)
+        self._tally -= counted(self.state[once])
         self.state[rows] = states
-        self._tally += np.bincount(self.state[once], minlength=LEFT + 1)
+        self._tally += counted(self.state[once])
 
     def _merge(self, node: Node, other: Node) -> None:
         rows = self.rows(np.array([node, other], np.int64))
@@ -213,12 +229,22 @@ class View:
         return Line(self._shared(self.learning)), Line(self.learning)
 
     @cached_property
-    def _order(self) -> tuple[Line, Floats]:
-        """All that is left in the order of a static or sample-based rank, with the scores."""
+    def _lots(self) -> Ints:
+        """All rows in the order in which they are drawn at random: a sample is the first of them."""
+        return self.ranks.static("random", CHECK)
+
+    @cached_property
+    def _drawn(self) -> Line:
+        return Line(self._lots)
+
+    @cached_property
+    def _order(self) -> tuple[Line, Floats, Frontier]:
+        """What is left in the order of a static or sample-based rank, the scores, and how far that order is tested."""
         tested, active = self._trained()
         scores = self.ranks.scores(self.how.rank, tested, active)
-        order = self.ranks.ordered(self.how.rank, scores, np.concatenate([self.check, self.training]))
-        return Line(self._shared(order)), scores
+        order = self.ranks.ordered(self.how.rank, scores, self.training)
+        others = order[~np.isin(order, self.check)]
+        return Line(self._shared(others)), scores, Frontier(order, self.training, self.old.size)
 
     @cached_property
     def _late(self) -> Line:

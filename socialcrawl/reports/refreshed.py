@@ -1,4 +1,4 @@
-"""What a campaign that refreshes an old dataset knows, for people: who is alive, how many there are, what it costs.
+"""What a campaign that refreshes an old dataset knows, for people: who is active, how many are, what a test costs.
 
 All of it follows from the stored picks and outcomes, folded by the crawl that made them.
 """
@@ -19,6 +19,7 @@ from socialcrawl.refresh.crawl import PROBE, Refresh
 from socialcrawl.refresh.estimate import Estimate
 from socialcrawl.refresh.lines import CLOSED
 from socialcrawl.refresh.ranks import DYNAMIC
+from socialcrawl.refresh.verdict import Verdict
 from socialcrawl.settings import Settings, stored
 from socialcrawl.store.probed import Status, found, statuses, whos
 from socialcrawl.store.statistics import spending
@@ -31,7 +32,7 @@ EVERYBODY = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Tests `first` to `last` of a campaign, counted from 1, and how many of them met somebody alive."""
+    """Tests `first` to `last` of a campaign, counted from 1, and how many of them found an active account."""
 
     first: int
     last: int
@@ -45,12 +46,14 @@ class Refreshed:
     Attributes:
         rank: the order after the training set; training: the order that this is the beginning of.
         learning: how many accounts are tested before the order begins: the training set and the random ones.
-        known: what the tests say of the whole dataset: its size, those tested, alive, and estimated to be.
+        known: what the tests say of the whole dataset: its size, those tested, active, and estimated to be.
         left: how many are still to be tested; due: how many of those before the order begins.
         statuses: what became of the accounts that were tested, most first.
-        found: bool[tests], whether each met somebody alive, in order.
+        found: bool[tests], whether each found an active account, in order.
         slices: the same, some at a time.
         requests: sent to test; mills: what they cost at most.
+        fraction: of the active accounts that is wanted; None: all.
+        verdict: whether it is found; None: not known yet, or all were tested.
     """
 
     rank: str
@@ -64,12 +67,14 @@ class Refreshed:
     slices: Sequence[Slice]
     requests: int
     mills: int
+    fraction: float | None = None
+    verdict: Verdict | None = None
 
     @property
     def cost(self) -> float:
-        """Tests for each account found alive so far (section 2.1 of the paper); NaN before the first."""
-        alive = int(np.count_nonzero(self.found))
-        return len(self.found) / alive if alive else nan
+        """Tests for each active account found so far (section 2.1 of the paper); NaN before the first."""
+        active = int(np.count_nonzero(self.found))
+        return len(self.found) / active if active else nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,8 @@ def refreshed(traces: Traces, campaign: str | None = None) -> Refreshed | None:
         sliced(tests),
         requests,
         mills,
+        settings.refresh.fraction,
+        crawl.verdict() if crawl.view.size else None,
     )
 
 
@@ -153,7 +160,7 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
     alone = settings.refresh.model_copy(update={"workers": 1, "worker": 0})
     endless = settings.crawl.model_copy(update={"steps": None})
     crawl = _folded(settings.model_copy(update={"refresh": alone, "crawl": endless}), traces, whole)
-    enough = (crawl.enough if crawl.view.old.size else None) or ""
+    verdict = crawl.verdict() if crawl.view.old.size else None
     crawl.how = replace(crawl.how, fraction=None)
     chosen = crawl.choose(most or EVERYBODY, 0.0)
     if isinstance(chosen, Stop):
@@ -170,7 +177,7 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
         training=awaits,
         checked=int(np.isin(nodes, crawl.view.nodes[crawl.view.check]).sum()) if awaits else 0,
         changing=rank if rank in DYNAMIC and not awaits else "",
-        enough=enough,
+        enough=verdict.why if verdict is not None and verdict.reached else "",
     )
 
 

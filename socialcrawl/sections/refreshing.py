@@ -1,4 +1,4 @@
-"""The section of a campaign that tests an old dataset for life, best first (Huynh, Mathieu, Viennot)."""
+"""The section of a campaign that tests which accounts of an old dataset are active (Huynh, Mathieu, Viennot)."""
 
 from typing import Annotated, Literal, Self
 
@@ -10,14 +10,14 @@ from socialcrawl.sections.values import Positive, Section, spanning
 from socialcrawl.words import seconds
 
 AUTO, EXISTS = "auto", "exists"
-HALF_A_YEAR = "180d"  # the last six months, in which accounts that are alive have posted (section 2.1 of the paper)
+HALF_A_YEAR = "180d"  # the last six months, in which active accounts have posted (section 3.2 of the paper)
 WEB = "web"  # the platform whose accounts are pages
 DYNAMIC = ("bfs", "ai", "dpr")  # orders that every answer changes
-YEARS = 20  # that the last sign of life may lie back: more than any of the platforms is old
+YEARS = 20  # that the last activity may lie back: more than any of the platforms is old
 
 
 class RefreshSection(Section):
-    """Which accounts of an old dataset are tested first, and what it takes to be alive."""
+    """Which accounts of an old dataset are tested first, and what it takes to be active."""
 
     rank: Literal["auto", "random", "indegree", "pagerank", "pa", "pa+-", "asf", "bfs", "ai", "dpr"] = Field(
         default="auto", description="the order (LiveRank); auto: pa for accounts, pa+- for pages of the web"
@@ -33,17 +33,22 @@ class RefreshSection(Section):
     )
     check: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
         default=0,
-        description="random accounts tested before all, on top of z, to estimate how many are alive; they count",
+        description="random accounts tested before all, on top of z, to estimate how many are active; they count",
     )
     fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="stop when so much of those alive, as estimated, is found; none: test all"
+        default=None, description="stop when this fraction of the active accounts is found; none: test all"
+    )
+    stop: Literal["bound", "estimate"] = Field(
+        default="bound",
+        description='how fraction is judged: "bound": at least so much is found (95% interval), and more random '
+        'accounts are tested where that decides it; "estimate": about so much is found, half of the time less',
     )
     active: Annotated[str, *spanning(AUTO, EXISTS, years=YEARS)] = Field(
         default=AUTO,
-        description='who is alive: "180d": whoever posted in so long a time (a page: changed, or does not tell when); '
+        description='who is active: "180d": whoever posted in so long a time (a page: changed, or does not tell when); '
         '"exists": whoever is there; auto: 180d for accounts, exists for pages of the web',
     )
-    protected: bool = Field(default=False, description="whether accounts that are closed to strangers count as alive")
+    protected: bool = Field(default=False, description="whether accounts that are closed to strangers count as active")
     linked: bool = Field(default=False, description="test also those whom the old dataset only links to")
     damping: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.85, description="d of PageRank")
     tolerance: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -51,12 +56,13 @@ class RefreshSection(Section):
     )
     rounds: Positive = Field(default=1, description="dpr: how often PageRank is zapped to the top of the one before")
     top: Annotated[float, Field(gt=0, le=1e9)] = Field(
-        default=1.0, description="dpr: how many that top has, for each that was found alive"
+        default=1.0, description="dpr: how many that top has, for each active one that was found"
     )
     every: Positive = Field(default=1, description="dpr: tests after which it is computed anew")
-    redirects: bool = Field(default=False, description="web: a page that has moved counts as alive where it leads")
+    redirects: bool = Field(default=False, description="web: a page that has moved counts as active where it leads")
     soft: bool = Field(
-        default=True, description='web: a page that says "Page Not Found" or "Error 404" is dead, whatever its status'
+        default=True,
+        description='web: a page that says "Page Not Found" or "Error 404" is not active, whatever its status',
     )
     workers: Positive = Field(default=1, description="p, among how many campaigns the order is shared out")
     worker: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
@@ -75,18 +81,18 @@ class RefreshSection(Section):
         chosen = self.training in ("indegree", "pagerank") or not self.neighbours
         if self.fraction is not None and chosen and not self.check:
             raise ValueError(
-                "fraction needs to know how many are alive, which a random sample tells: "
+                "fraction needs to know how many are active, which a random sample tells: "
                 'set check = 300 (accounts tested for that), or training = "random" with neighbours'
             )
         return self
 
     def rule(self, platform: str) -> str:
-        """Who is alive on a platform, in the words of `active`, where it is left to us (sections 2.1 and 3.2)."""
+        """Who is active on a platform, in the words of `active`, where it is left to us (sections 2.1 and 3.2)."""
         usual = EXISTS if platform == WEB else HALF_A_YEAR
         return usual if self.active == AUTO else self.active
 
     def within(self, platform: str) -> float | None:
-        """How long ago somebody alive has posted at most, seconds; None: whoever exists is alive."""
+        """How long ago somebody active has posted at most, seconds; None: whoever exists is active."""
         rule = self.rule(platform)
         return None if rule == EXISTS else seconds(rule, years=YEARS)
 

@@ -30,7 +30,7 @@ class Status(NamedTuple):
 
 
 def found(connection: Connection, campaign: int) -> NDArray[np.bool_]:
-    """Whether each test of a campaign met somebody alive, in the order of the tests, bool[tests]."""
+    """Whether each test of a campaign found an active account, in the order of the tests, bool[tests]."""
     with connection.begin():
         values = connection.execute(text(FOUND), {"campaign": campaign}).scalars()
         return np.fromiter((value > 0 for value in values), np.bool_)

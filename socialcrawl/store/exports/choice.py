@@ -69,7 +69,7 @@ HITS = "insert into export_post select post, 0 from hit where campaign = :campai
 GONE = "delete from export_post where not exists (select 1 from post where post.id = export_post.id)"
 EVERY_POST = "insert into export_post select id, 0 from post where true on conflict do nothing"
 EVERYONE = "insert into export_account select node from account where forgotten_at is null"
-# Of a campaign that refreshes an old dataset: whoever was found alive, and nobody else.
+# Of a campaign that refreshes an old dataset: whoever was found active, and nobody else.
 DEAD = """
 delete from export_account where node not in (
   select l.node from liveness l join campaign c on c.name = l.campaign where c.id = :campaign and l.active = 1)
@@ -92,7 +92,7 @@ insert into export_account select a.node from account a where a.forgotten_at is 
 class Choice:
     """What is exported: (id, name) of campaigns, oldest first; `whole`: everything there is in the database.
 
-    `active`: of a campaign that refreshes an old dataset only whoever was found alive, and links between them.
+    `active`: of a campaign that refreshes an old dataset only whoever was found active, and links between them.
 
     `reader` is a connection in a transaction that stands still. Its temporary tables `posts` (`asked`: 1 for those that
     a request brought, by the ledger, else 0), `accounts` and `places` (of each mention in its post, from 0, where the
@@ -149,18 +149,18 @@ def choosing(
         connection: the database.
         name: of the campaign.
         whole: whether everything is chosen.
-        active: whether only those are that the campaign has found alive.
+        active: whether only those are that the campaign has found active.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.
-        SettingsError: it tests nobody for life.
+        SettingsError: it tests no accounts.
     """
     engine = _engine(connection)
     try:
         with engine.connect() as reader, reader.begin():
             choice = Choice(reader, _campaigns(connection, name, whole=whole), whole, active)
             if active and not choice.refreshes:
-                raise SettingsError(f"The campaign {choice.name!r} tests nobody for life: leave --only-active out.")
+                raise SettingsError(f"The campaign {choice.name!r} tests no accounts: leave --only-active out.")
             _metadata.create_all(reader, checkfirst=False)
             _fill(choice)
             yield choice

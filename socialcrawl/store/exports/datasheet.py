@@ -137,7 +137,7 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
     for row in found["requests"]:
         yield f"| {row['endpoint']} | {row['kind']} | {row['requests']:,} | {row['posts']:,} |"
     acts = ", ".join(f"{count:,} {act}" for act, count in found["picks"].items()) or "none"
-    yield from ("", f"Picks: {acts}", *_alive(found), "", "Gaps:", "")
+    yield from ("", f"Picks: {acts}", *_last_found(found), "", "Gaps:", "")
     yield f"- accounts that could not be read: {_counts(gaps['missing'])}"
     yield f"- requests whose answer was lost, counted as spent: {gaps['lost']:,}"
     yield f"- requests that failed otherwise: {_counts(gaps['failed'])}"
@@ -148,7 +148,7 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"- changed at {epoch['began_at']}, from pick {epoch['first']} on: {epoch['why']}"
 
 
-def _alive(found: Mapping[str, Any]) -> Iterator[str]:
+def _last_found(found: Mapping[str, Any]) -> Iterator[str]:
     """What became of an old dataset."""
     if "liveness" in found:
         brought = f"{pluralize(found['picks'].get('import', 0), 'pick')} of act `import` brought the dataset"

@@ -47,7 +47,7 @@ class Wanted:
         formats: some of FORMATS.
         key: the key of pseudonyms; None: people are named.
         force: whether an export that is there already is replaced.
-        active: whether only those are exported that the campaign has found alive.
+        active: whether only those are exported that the campaign has found active.
         safe_csv: whether texts in CSV that spreadsheets would take for formulas begin with `'`.
     """
 

@@ -119,7 +119,7 @@ def _mentions(choice: Choice) -> Iterator[Row]:
         places, (places.c.post == mention.c.post) & (places.c.node == mention.c.node)
     )
     order = (*choice.by_id(mention.c.post), func.coalesce(places.c.position, LAST), mention.c.node)
-    left = _alive(choice, joined.where(account.c.forgotten_at.is_(None)), mention.c.node)
+    left = _of_active(choice, joined.where(account.c.forgotten_at.is_(None)), mention.c.node)
     for row in choice.stream(left.order_by(*order)):
         person = Person(row.platform_id, row.username, row.name)
         yield row.post, row.node, person, person, row.kind, row.position
@@ -147,7 +147,7 @@ def _picks(choice: Choice) -> Iterator[Row]:
         outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     )
     whole = query.outerjoin(account, account.c.node == pick.c.node)
-    for row in choice.stream(_alive(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
+    for row in choice.stream(_of_active(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
         person = Person(row.platform_id, row.username, row.name)
         yield (*row[:4], person, *row[4:12])
 
@@ -161,7 +161,7 @@ def _links(choice: Choice) -> Iterator[Row]:
     named = joined.outerjoin(source, source.c.node == pick.c.node).outerjoin(target, target.c.node == link.c.node)
     # A search has links too: to the authors that it found.
     for row in choice.stream(
-        _alive(choice, named, pick.c.node, link.c.node).order_by(link.c.campaign, link.c.n, link.c.position)
+        _of_active(choice, named, pick.c.node, link.c.node).order_by(link.c.campaign, link.c.n, link.c.position)
     ):
         name, n, position, act, node, other, alpha, *who = row
         ends = (node, Person(who[0], who[1])), (other, Person(who[2], who[3]))
@@ -169,8 +169,8 @@ def _links(choice: Choice) -> Iterator[Row]:
         yield name, n, position, *first, *second, alpha
 
 
-def _alive(choice: Choice, query: Select[Any], *nodes: Any) -> Select[Any]:
-    """The rows of a query, but where only those found alive are exported those that are of nobody else."""
+def _of_active(choice: Choice, query: Select[Any], *nodes: Any) -> Select[Any]:
+    """The rows of a query, but where only those found active are exported those that are of nobody else."""
     for node in nodes if choice.active else ():
         query = query.where(node.in_(select(accounts.c.node)))
     return query
@@ -184,7 +184,7 @@ def _liveness(choice: Choice) -> Iterator[Row]:
         .join(account, account.c.node == view.c.node)
         .join(campaign, campaign.c.name == view.c.campaign)
     )
-    ours = _alive(choice, tests.where(campaign.c.id.in_(choice.numbers)), view.c.node)
+    ours = _of_active(choice, tests.where(campaign.c.id.in_(choice.numbers)), view.c.node)
     for row in choice.stream(ours.order_by(campaign.c.id, view.c.n)):
         person = Person(row.platform_id, row.username, row.name)
         name, node, n, active, status, last, at = row[:7]
@@ -201,7 +201,7 @@ def _standings(choice: Choice) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = _ours(choice, standing, standing.c.node, *(standing.c[name] for name in STANDING), *who)
     whole = query.join(account, account.c.node == standing.c.node)
-    for row in choice.stream(_alive(choice, whole, standing.c.node).order_by(standing.c.campaign, standing.c.node)):
+    for row in choice.stream(_of_active(choice, whole, standing.c.node).order_by(standing.c.campaign, standing.c.node)):
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2 : 2 + len(STANDING)])
 
 
@@ -209,7 +209,7 @@ def _sampled(choice: Choice) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     drawn = (sampled.c.visits, sampled.c.weight, sampled.c.degree)
     whole = _ours(choice, sampled, sampled.c.node, *drawn, *who).join(account, account.c.node == sampled.c.node)
-    for row in choice.stream(_alive(choice, whole, sampled.c.node).order_by(sampled.c.campaign, sampled.c.node)):
+    for row in choice.stream(_of_active(choice, whole, sampled.c.node).order_by(sampled.c.campaign, sampled.c.node)):
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2:5])
 
 
@@ -304,7 +304,7 @@ SHEETS = (
     ),
     Sheet(
         "liveness",
-        "who of an old dataset was found alive: one row an account that was tested, as it was last",
+        "who of an old dataset was found active: one row an account that was tested, as it was last",
         (
             Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("platform_id", holds="user id"), Column("active", "bool"), Column("status", holds="why"),

@@ -13,12 +13,12 @@ COLLECTS = (
 """Keys of [crawl] that say nothing about campaigns of these kinds."""
 MATTERS = {
     TRACK: "the accounts that count, and what they write",
-    REFRESH: "the accounts of an old dataset that are still alive",
+    REFRESH: "the accounts of an old dataset that are still active",
     SAMPLE: "what the accounts that speak of the topic are like, all of them together",
 }
 DOES = {
     TRACK: "which finds accounts that count and goes back to them for what they wrote since",
-    REFRESH: "which tests the accounts of an old dataset for life, those first that are expected to be alive",
+    REFRESH: "which checks which accounts of an old dataset are active, the likely ones first",
     SAMPLE: "which walks along links at random to draw accounts that speak of the topic",
 }
 DRAWN = {
@@ -59,12 +59,12 @@ RANKS = {
     "random": "by lot",
     "indegree": "whom most accounts of the dataset link to first",
     "pagerank": "by PageRank in the dataset",
-    "pa": "by PageRank that starts from those of them that were found alive",
-    "pa+-": "by PageRank that starts from those found alive, over that which starts from those found dead",
-    "asf": "by the share of their site's accounts that were found alive",
-    "bfs": "those first to whom the accounts found alive link, in the order in which these were found",
-    "ai": "by how many accounts that were found alive link to them",
-    "dpr": "by PageRank that starts from the best of those found alive, computed anew with the answers",
+    "pa": "by PageRank that starts from those of them that were found active",
+    "pa+-": "by PageRank that starts from those found active, over that which starts from those found not to be",
+    "asf": "by the share of their site's accounts that were found active",
+    "bfs": "those first to whom the accounts found active link, in the order in which these were found",
+    "ai": "by how many accounts that were found active link to them",
+    "dpr": "by PageRank that starts from the best of those found active, computed anew with the answers",
 }
 FOCUSES = {
     "none": "anywhere, and those off topic are left out afterwards",
@@ -119,22 +119,26 @@ def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
 
 def _tested(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
     if active := refresh.get("active"):
-        rule = _alive(active, platform)
-        more = "; whoever is closed to strangers counts as alive" if refresh.get("protected") else ""
-        yield f"alive is {rule}{more}"
+        rule = _active(active, platform)
+        more = "; whoever is closed to strangers counts as active" if refresh.get("protected") else ""
+        yield f"active is {rule}{more}"
     if check := refresh.get("check"):
-        yield f"asked first: {pluralize(check, 'account')} by lot, to estimate how many are alive"
+        yield f"asked first: {pluralize(check, 'account')} by lot, to estimate how many are active"
     if {"rank", "training", "z"} <= refresh.keys():
         rank, training = steered(refresh, platform)
         first = pluralize(refresh["z"], "account")
         yield f"asked then, to learn from: {first} in the order {training}, {RANKS[training]}"
         yield f"asked after those: all others in the order {rank}, {RANKS[rank]}"
     if fraction := refresh.get("fraction"):
-        yield f"it ends when {fraction:.0%} of those alive, as estimated, are found"
+        if refresh.get("stop") == "bound":  # of older programs, that knew nothing else, it is the estimate
+            yield f"it ends when at least {fraction:.0%} of the active ones are found (95% interval)"
+            yield "accounts drawn by lot are asked too, where they tell whether that is so"
+        else:
+            yield f"it ends when {fraction:.0%} of the active ones, as estimated, are found"
 
 
-def _alive(active: str, platform: str) -> str:
-    """Whoever is alive by a rule; see `RefreshSection.rule` for what is left to us."""
+def _active(active: str, platform: str) -> str:
+    """Whoever is active by a rule; see `RefreshSection.rule` for what is left to us."""
     web = platform == "web"
     if active == "exists" or (active == "auto" and web):
         return "whoever exists"
