@@ -64,7 +64,7 @@ def quote(name, key="3kquoted", kind="app.bsky.feed.post"):
     return {"$type": "app.bsky.embed.record", "record": strong}
 
 
-def no_topic(text, lang, created_at, urls=None):
+def no_topic(text, lang, created_at, urls=None, named=None):
     return 0
 
 

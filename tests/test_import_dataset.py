@@ -234,7 +234,7 @@ def test_columns_that_may_be_weights_and_are_not_read_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1,2\n3\n", r"line 2: it has 1 cells, others have 2"),
+        ("1,2\n3\n", r"line 2: it has 1 cell, others have 2"),
         ("source,target\n1.23E+18,2\n", "rounded number: keep ids as text"),
         ("source,target,weight\n1,2,-1\n", "its weight is '-1'"),
         ("source,target,weight\n1,2,many\n", "its weight is 'many'"),

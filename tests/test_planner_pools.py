@@ -130,7 +130,8 @@ class Servers(Events):
             if planner is not self.planners[which]:
                 return
             sent.heard = self.now
-            reply = Reply(kind, self.now, Answer(), date=date, limits=limits, why="because")
+            status = 502 if wish["fate"] == "broken" else 0  # without one, the server was not reached
+            reply = Reply(kind, self.now, Answer(), status=status, date=date, limits=limits, why="because")
             ledger[number] = (grant, reply)
             again = planner.settle(grant, reply, self.now)
             assert not isinstance(again, Stop) or kind != "ok"

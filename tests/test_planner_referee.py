@@ -120,7 +120,8 @@ class World(Events):
                 self.heard_of_day.add(lane)
                 for other in self.log[lane]:
                     other.twice = other.twice or other.heard is None
-            reply = Reply(kind, self.now, Answer(), date=date, limits=limits, why="because")
+            status = 502 if wish["fate"] == "broken" else 0  # without one, the server was not reached
+            reply = Reply(kind, self.now, Answer(), status=status, date=date, limits=limits, why="because")
             self.ledger[place] = (grant, reply)
             again = self.planner.settle(grant, reply, self.now)
             if isinstance(again, Stop):

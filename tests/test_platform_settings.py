@@ -69,7 +69,7 @@ WRONG = [
     ("mastodon", [], {"source": {"contact": "me@example.org\r\nX-Evil: 1"}}, "plain letters"),
     ("mastodon", [], {"source": {"contact": "x"}}, "plain letters"),
     ("web", ["example.org"], {"source": CONTACT}, "no page of the web"),
-    ("web", ["https://u:secret@example.org/"], {"source": CONTACT}, "would be stored"),
+    ("web", ["https://u:secret@example.org/"], {"source": CONTACT}, "looks like a token or a password"),
     ("web", [], {"source": CONTACT}, "name usernames"),
     ("web", ["https://a.example/"], {}, "set contact under"),
     ("web", ["https://a.example/"], {"source": CONTACT, "seeds": {"search": True}}, "has no search"),

@@ -260,7 +260,7 @@ def test_the_datasheet_says_how_accounts_were_drawn_and_what_they_stand_for(draw
         "to accounts on topic only, and stays where it is when it draws another",
         "3 walks, of which each drops its first 5 visits on topic",
         "as far as the platform's search tells",
-        "on topic is an account with 1 occurrences of the topic",
+        "on topic is an account with 1 occurrence of the topic",
     ):
         assert words in page, words
 

@@ -134,7 +134,7 @@ def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):
     with looking(crawled()) as traces:
         text, plain = told(traces), knowledge(known(traces, "sample"))
     assert f"of one part of the topic, the largest, where {found.accounts:,} accounts were read" in text
-    assert "1 of the 8 walks are not in it and are left out left out: 1 walk in a part that was read whole" in text
+    assert "1 of 8 walks are not in it and are left out left out: 1 walk in a part that was read whole" in text
     assert plain["sampled"]["parts"][1] == {"accounts": 1, "walks": 1, "draws": 0, "whole": True, "counts": False}
     assert found.accounts == found.parts[0].accounts == len(read_by(crawled(), "sample") & topic())
 
@@ -145,7 +145,7 @@ def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
     small = [Part(size, 1, 9, whole=size > 7, counts=False) for size in (9, 8, 7, 2, 1)]
     words = [*apart([main, *small])]
     assert "300 accounts were read" in words[0]
-    assert "5 of the 10 walks" in words[0]
+    assert "5 of 10 walks" in words[0]
     assert words[1:] == [
         "left out: 1 walk in a part that was read whole, of 9 accounts",
         "left out: 1 walk in a part that was read whole, of 8 accounts",

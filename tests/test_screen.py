@@ -306,7 +306,7 @@ def test_the_curve_in_letters_has_its_size_whatever_there_is_to_show(values):
     lines = curve(values, width=30, height=4)
     assert len(lines) == 6
     assert all(len(line.split("┤")[1]) == 30 for line in lines[:4])
-    assert f"{len(values):,} accounts asked" in lines[-1]
+    assert f"{len(values):,} account{'s' * (len(values) != 1)} asked" in lines[-1]
     assert len({line.index("┤") for line in lines[:4]} | {lines[4].index("└")}) == 1
 
 

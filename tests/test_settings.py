@@ -210,8 +210,8 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
         return (Rule(k, 900.0),)
 
     assert dict(table.endpoints) == {
-        "/2/users/by": Endpoint(quarters(300), quarters(900), 100, "user"),
-        "/2/users": Endpoint(quarters(300), quarters(900), 100, "user"),
+        "/2/users/by": Endpoint(quarters(300), quarters(900), 100, "user", smallest=1),
+        "/2/users": Endpoint(quarters(300), quarters(900), 100, "user", smallest=1),
         "/2/users/:id/following": Endpoint(quarters(300), quarters(300), 1000, "user", smallest=1),
         "/2/users/:id/tweets": Endpoint(quarters(10_000), quarters(900), 100, "post", smallest=5),
         "/2/users/:id/mentions": Endpoint(quarters(450), quarters(300), 100, "post", smallest=5),

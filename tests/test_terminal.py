@@ -123,7 +123,14 @@ def test_a_pipe_gets_exact_data_and_an_escaped_table(hostile):
         ("sql", "--db", NAME, "select 1"),
         ("check", NAME + ".toml"),
         ("--no-such\x1b]0;owned\x07",),
-        ("forget", "p1" + NAME.partition("é")[0], "--db", "a.db", "--dry-run"),  # typer's words, which keep directions
+        (
+            "forget",
+            "--user",
+            "p1" + NAME.partition("é")[0],
+            "--db",
+            "a.db",
+            "--dry-run",
+        ),  # in typer's words
     ],
     ids=lambda words: words[0].replace("\x1b", "ESC").replace("\x07", ""),
 )
