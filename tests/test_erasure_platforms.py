@@ -258,7 +258,7 @@ def test_a_name_without_its_domain_is_refused_and_those_it_may_mean_are_named(pl
 def test_a_name_of_mastodon_may_come_as_the_address_of_its_page():
     with a_database_of("mastodon", ("bob@a.example", "bob@a.example")) as (place, store):
         told = command("--db", place, "--user", "https://a.example/@Bob", "--yes")
-        assert "1  accounts emptied" in told
+        assert "1  account emptied" in told
         with store.connection.begin():
             assert barred(store.connection, "mastodon", "user", ["bob@a.example"])
 
@@ -268,6 +268,6 @@ def test_a_page_is_found_by_any_spelling_of_its_address_and_called_a_page():
     with a_database_of("web", (page, page)) as (place, store):
         told = command("--db", place, "--user", "HTTPS://A.example:443/wiki/../wiki/One#top",
                        "--user", "@https://b.example", "--yes")  # fmt: skip
-        assert "1  accounts emptied" in told
+        assert "1  account emptied" in told
         assert "kept out: page:https://b.example/\n" in told
         assert rows(store, "select username from account where forgotten_at is not null") == [(None,)]
