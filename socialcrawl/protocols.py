@@ -284,7 +284,13 @@ class Store(Protocol):
         """The batch that was opened and not finished, or ()."""
 
     def history(self) -> History:
-        """All finished batches in order."""
+        """All finished batches in order, up to the one that is open."""
+
+    def imported(self, batch: Batch) -> History:
+        """What was imported while `batch` was open, which comes after it; empty, or to be read once that is finished.
+
+        () where nothing was.
+        """
 
     def ledger(self) -> Ledger:
         """All requests reserved so far, oldest first."""

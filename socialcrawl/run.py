@@ -10,6 +10,8 @@
     remember  store.finish     the outcomes
     learn     crawl.absorb     in pick order, whatever the order of arrival
 
+What is imported while a batch is open comes after it: it is learned once that is finished, as in a fold.
+
 Returning with an open batch (Wait longer than `patience`, Stop, a crash) and coming back is one path: the talks are
 run again on the replies that were stored, and the first unknown request is asked.
 """
@@ -63,7 +65,7 @@ def run(
             parts.planner.fold(parts.store.ledger(), parts.clock.now())
         parts.crawl.fold(parts.store.history())
     batch = parts.store.unfinished()
-    replies = parts.store.replies(batch)
+    replies, later = parts.store.replies(batch), parts.store.imported(batch)
     while True:
         if parts.clock.interrupted():
             return Stop("interrupted", "interrupted; everything is saved, run again to go on")
@@ -81,7 +83,9 @@ def run(
         parts.store.finish(batch, outcomes)
         parts.crawl.absorb(batch, outcomes)
         parts.watcher.learned(batch, outcomes)
-        batch = ()
+        if later:
+            parts.crawl.fold(later)  # what was imported while the batch was open
+        batch, later = (), ()
 
 
 def _sit_out(parts: Parts, pause: Wait, patience: float) -> bool:

@@ -4,6 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from erasing import EndError
 from importing import (
     FORMS,
     NOW,
@@ -23,6 +24,7 @@ from importing import (
 )
 from postgres import a_place
 from storing import a_database, failing, opened
+from test_fold import state
 from tiny import BEGIN, Clock, Wire, parts_of, person, posts_of
 
 from socialcrawl.collect.crawl import Collect
@@ -203,21 +205,73 @@ def test_a_history_is_all_there_or_not_at_all(kind, tmp_path):
         as_history(files(bad), connection, mine(), NOW)
 
 
+class Ending(Wire):
+    """The town, until the process ends at call number `last`."""
+
+    last = None
+
+    def send(self, grant):
+        if len(self.calls) == self.last:
+            raise EndError
+        return super().send(grant)
+
+
+def stopped_at(connection, settings, call, estimator):
+    """A store of a campaign whose process ended while it fetched accounts, and its wire."""
+    campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW)
+    store, wire = store_of(connection, settings), Ending(Clock())
+    wire.last = call
+    with pytest.raises(EndError):
+        run(parts_of(store, wire, steps=9, estimator=estimator), size=3)
+    wire.last = None
+    assert len(store.unfinished()) > 1
+    return store, wire
+
+
+@pytest.mark.parametrize("estimator", ["nh-ne-sum", "hybrid-sum", "opic"])
+@pytest.mark.parametrize("call", [5, 9, 15])
 @BOTH
-def test_a_campaign_in_the_middle_of_asking_takes_no_history(kind, tmp_path):
-    path = write_lines(tmp_path / "a", pages(drawn()))
+def test_what_is_imported_while_a_batch_is_open_comes_after_it(kind, call, estimator, tmp_path):
+    """The campaign goes on from it as one that learns its history from the beginning, bit for bit."""
+    settings = mine()
+    first, second = (write_lines(tmp_path / name, town(people)) for name, people in (("a", (10, 14)), ("b", (16, 17))))
     with a_database(kind) as connection:
-        settings = mine()
-        campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW)
-        store = store_of(connection, settings)
-        store.open((Pick(0, Node(-1), "search"),))
+        store, wire = stopped_at(connection, settings, call, estimator)
+        batch, before = store.unfinished(), list(store.history())
+        assert sum(as_history(files(path), connection, settings, NOW).authors for path in (first, second)) > 1
+        again = store_of(connection, settings)
+        assert again.unfinished() == batch
+        assert repr(list(again.history())) == repr(before)
+        parts = parts_of(again, wire, steps=9, estimator=estimator)
+        assert run(parts, size=3).kind == "done"
+        history = list(store_of(connection, settings).history())
+        assert [pick.n for one, _ in history for pick in one] == list(range(parts.crawl.picks))
+        acts = [one[0].act for one, _ in history]
+        assert acts[len(before) : len(before) + 2] == [batch[0].act, "import"]
+        folded = parts_of(again, wire, steps=9, estimator=estimator).crawl
+        folded.fold(store_of(connection, settings).history())
+        assert state(folded) == state(parts.crawl)
+        other = parts_of(again, wire, steps=9, estimator=estimator).crawl
+        for one, outcomes in history:
+            assert one[0].act == "import" or other.choose(3, 0.0) == one
+            other.absorb(one, outcomes)
+        assert state(other) == state(parts.crawl)
+
+
+def test_a_run_that_ends_again_in_the_batch_leaves_it_and_what_was_imported_as_they_are(tmp_path):
+    settings = mine()
+    with a_database("sqlite") as connection:
+        store, wire = stopped_at(connection, settings, 9, "nh-ne-sum")
+        as_history(files(write_lines(tmp_path / "a", town((10, 14)))), connection, settings, NOW)
         before = everything(connection)
-        with pytest.raises(StoreError, match="while accounts were being asked"):
-            as_history(files(path), connection, settings, NOW)
-        assert everything(connection) == before
-        store.finish((Pick(0, Node(-1), "search"),), [Outcome(0, Node(-1), NOW)])
-        as_history(files(path), connection, settings, NOW)
-        assert table(connection, "select min(n) from pick where act = 'import'") == [(1,)]
+        wire.last = len(wire.calls)
+        again = parts_of(store_of(connection, settings), wire, steps=9)
+        with pytest.raises(EndError):
+            run(again, size=3)
+        after = everything(connection)
+        for name in ("pick", "outcome", "link"):
+            assert after[name] == before[name]
+        assert again.crawl.picks == store_of(connection, settings).unfinished()[0].n
 
 
 def test_a_campaign_that_runs_takes_no_history_and_is_free_afterwards(tmp_path):

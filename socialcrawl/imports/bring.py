@@ -20,7 +20,7 @@ from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import Opened
 from socialcrawl.store.imports.found import Found
-from socialcrawl.store.imports.history import idle, remember
+from socialcrawl.store.imports.history import remember
 from socialcrawl.store.imports.posts import Intake, Stored
 from socialcrawl.store.lease import Lease
 
@@ -97,14 +97,13 @@ def as_history(files: Files, connection: Opened, settings: Settings, now: float)
     """Every author of the files as asked by the campaign, which goes on from there; see `store.imports.history`.
 
     Raises:
-        StoreError: the campaign is running, or was stopped in the middle of asking.
+        StoreError: the campaign is running.
     """
     files.check()
     platform = settings.source.platform
     lease = Lease(connection, settings.name)
     try:
         number = _campaign(connection, settings, now)
-        idle(connection, number, platform)
         intake = Intake(connection, platform, iso(now), number, history=True)
         count = about(settings).hits
         trouble = _taken(files, intake, count, keep=settings.source.keep_original, drop=False)

@@ -18,7 +18,6 @@ from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import Opened
 from socialcrawl.store.imports.earlier import earlier
 from socialcrawl.store.imports.graph import Arrived, Entered, enter, numbered
-from socialcrawl.store.imports.history import idle
 from socialcrawl.store.imports.probes import Learned, learn
 from socialcrawl.store.lease import Lease
 
@@ -59,7 +58,7 @@ def as_dataset(
     Raises:
         SettingsError: the campaign is of another kind.
         PostsFileError: a file cannot be read.
-        StoreError: the campaign is running, or was stopped in the middle of asking; there is no earlier one.
+        StoreError: the campaign is running; there is no earlier one.
     """
     _refreshes(settings)
     platform, trouble = settings.source.platform, Trouble()
@@ -85,7 +84,7 @@ def as_liveness(tables: Tables, connection: Opened, settings: Settings, now: flo
     Raises:
         SettingsError: the campaign is of another kind.
         PostsFileError: a file cannot be read.
-        StoreError: the campaign is running, or was stopped in the middle of asking.
+        StoreError: the campaign is running.
     """
     _refreshes(settings)
     rule, trouble = settings.refresh.activity(settings.source.platform), Trouble()
@@ -105,7 +104,6 @@ def _resting(connection: Opened, settings: Settings, now: float) -> Iterator[int
         meant = plan(settings)
         identity = settings.identity(meant.usernames)
         number = campaign(connection, settings.model_dump(mode="json"), identity, now, queries=meant.queries)
-        idle(connection, number, settings.source.platform)
         yield number
     finally:
         lease.release()

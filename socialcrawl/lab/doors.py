@@ -113,6 +113,10 @@ class Tape:
         """None: every replay begins anew."""
         return []
 
+    def imported(self, batch: Batch) -> History:
+        """None."""
+        return ()
+
     def ledger(self) -> Ledger:
         """Empty."""
         return []

@@ -10,7 +10,7 @@ from socialcrawl.model import Node, Outcome, unix
 from socialcrawl.protocols import Batch
 from socialcrawl.store import reading
 from socialcrawl.store.erasure.sparing import FORGOTTEN
-from socialcrawl.store.history import Finished
+from socialcrawl.store.history import Finished, find_gap
 from socialcrawl.store.tables import outcome, pick, request, shadow
 
 SAME = "same-as:"
@@ -34,7 +34,7 @@ class Decided(NamedTuple):
 
 
 def read_decided(connection: Connection, campaign: int, names: Sequence[str], first: int = 0) -> Iterator[Decided]:
-    """Yield the batches of a campaign in order, the open one last.
+    """Yield the batches of a campaign in order, the open one last; not what was imported while that was open.
 
     Args:
         connection: the database, in a transaction.
@@ -49,8 +49,10 @@ def read_decided(connection: Connection, campaign: int, names: Sequence[str], fi
             continue
         wanted = columns.between(first, last + 1)
         yield from _told(connection, campaign, wanted.batches(), int(wanted.n[0]), last)
-    left = select(pick).where(pick.c.campaign == campaign, pick.c.n > max(last, first - 1)).order_by(pick.c.n)
-    batch = tuple(reading.pick(row, names) for row in connection.execute(left))
+    left = select(pick).where(pick.c.campaign == campaign, pick.c.n > max(last, first - 1))
+    if (gap := find_gap(connection, campaign)) is not None:
+        left = left.where(pick.c.n <= gap[1])
+    batch = tuple(reading.pick(row, names) for row in connection.execute(left.order_by(pick.c.n)))
     if batch:
         yield from _told(connection, campaign, [(batch, ())], batch[0].n, batch[-1].n)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import orjson
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from socialcrawl.garbage import uncollected
 from socialcrawl.graph import COLUMNS
@@ -31,13 +31,15 @@ REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences, pick
 class Finished:
     """The finished batches of a campaign; see `protocols.Columnar`.
 
-    Features of picks before the last topic are left out: they were made of values that are no more.
+    It ends before a batch that is open, though others were imported meanwhile: they come after it. Features of picks
+    before the last topic are left out: they were made of values that are no more.
 
     Args:
         connection: to the database.
         campaign: campaign.id.
         transaction: what every reading is done in.
         names: of the features of its picks.
+        first: the number of the pick with which it begins.
     """
 
     def __init__(
@@ -46,8 +48,11 @@ class Finished:
         campaign: int,
         transaction: Callable[[], AbstractContextManager[None]],
         names: Sequence[str] = COLUMNS,
+        *,
+        first: int = 0,
     ) -> None:
         self.connection, self.campaign, self.transaction, self.names = connection, campaign, transaction, names
+        self.first = first
 
     def __iter__(self) -> Iterator[tuple[Batch, list[Outcome]]]:
         for columns in self.columns():
@@ -56,10 +61,12 @@ class Finished:
     def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
         """See `protocols.Columnar.columns`."""
         wanted = [*LEAN, *((pick.c.features,) if features else ()), *(REST if rest else ())]
-        many, last = CHUNK, -1
+        many, last = CHUNK, self.first - 1
         with self.transaction(), Links(self.connection, self.campaign) as links:
             since = max(topics(self.connection, self.campaign), default=0) if features else 0
-            while rows := self._picks(wanted, last, many):
+            gap = find_gap(self.connection, self.campaign)
+            ends = None if gap is None else gap[0]
+            while rows := self._picks(wanted, last, many, ends):
                 whole = rows if len(rows) < many else _whole(rows)
                 if not whole:
                     many *= 2  # a batch of more than a chunk
@@ -69,13 +76,34 @@ class Finished:
                 del rows, whole  # a chunk in memory is enough
                 yield columns
 
-    def _picks(self, wanted: Sequence[ColumnElement[Any]], last: int, many: int) -> list[tuple[Any, ...]]:
+    def _picks(
+        self, wanted: Sequence[ColumnElement[Any]], last: int, many: int, ends: int | None
+    ) -> list[tuple[Any, ...]]:
         both = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
         after = select(*wanted).join_from(outcome, pick, both)
         after = after.where(outcome.c.campaign == self.campaign, outcome.c.n > last)
+        after = after if ends is None else after.where(outcome.c.n < ends)
         with uncollected(), driven(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
+
+
+def find_gap(connection: Connection, campaign: int) -> tuple[int, int] | None:
+    """Return the first and the last number of the picks of an open batch after which others were imported.
+
+    None where no batch is open, or it has the last picks. Called in a transaction.
+    """
+    mine, done = pick.c.campaign == campaign, outcome.c.campaign == campaign
+    latest = select(func.coalesce(func.max(pick.c.n), -1)).where(mine).scalar_subquery()
+    finished = select(func.coalesce(func.max(outcome.c.n), -1)).where(done).scalar_subquery()
+    number = select(func.count()).select_from(outcome).where(done).scalar_subquery()
+    last, last_done, outcomes = connection.execute(select(latest, finished, number)).one()
+    if last + 1 - outcomes == last - last_done:
+        return None
+    both = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
+    still = select(func.min(pick.c.n), func.max(pick.c.n)).join_from(pick, outcome, both, isouter=True)
+    first_open, last_open = connection.execute(still.where(mine, outcome.c.n.is_(None), pick.c.n < last_done)).one()
+    return None if first_open is None else (first_open, last_open)
 
 
 def _columns(rows: list[tuple[Any, ...]], links: Links, names: Sequence[str], *, rest: bool, since: int) -> Columns:

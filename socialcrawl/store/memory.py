@@ -90,6 +90,10 @@ class MemoryStore:
         """See `protocols.Store.history`."""
         return list(self._history)
 
+    def imported(self, batch: Batch) -> History:
+        """See `protocols.Store.imported`: nothing is imported here."""
+        return ()
+
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
         return list(self._ledger)

@@ -21,7 +21,7 @@ from socialcrawl.store.epochs import topics
 from socialcrawl.store.erasure.pages import Barred, Barring, billed_as, without
 from socialcrawl.store.erasure.seats import seated
 from socialcrawl.store.held import Held, Reuse
-from socialcrawl.store.history import Finished
+from socialcrawl.store.history import Finished, find_gap
 from socialcrawl.store.ledger import Requests
 from socialcrawl.store.nodes import Nodes
 from socialcrawl.store.sampled import Sampled
@@ -74,6 +74,8 @@ class SqlStore:
         self._held = Held(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
         known = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, known.where(among(connection, account.c.node)))
+        self._looked = False  # whether it is known if others were imported after the picks of an open batch
+        self._gap: tuple[int, int] | None = None  # these picks, if so: the first and the last
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
     def close(self) -> None:
@@ -149,14 +151,17 @@ class SqlStore:
             self._write.outcomes(outcomes)
             self._write.emptied(batch)
         self._seen.forget()
+        self._gap = None
 
     def unfinished(self) -> Batch:
         """See `protocols.Store.unfinished`."""
         last = select(func.coalesce(func.max(outcome.c.n), -1)).where(outcome.c.campaign == self.campaign)
         with self._transaction():
-            after = pick.c.n > last.scalar_subquery()
+            if not self._looked:  # nothing is imported while it runs
+                self._looked, self._gap = True, find_gap(self.connection, self.campaign)
+            still = pick.c.n.between(*self._gap) if self._gap else pick.c.n > last.scalar_subquery()
             rows = self.connection.execute(
-                select(pick).where(pick.c.campaign == self.campaign, after).order_by(pick.c.n)
+                select(pick).where(pick.c.campaign == self.campaign, still).order_by(pick.c.n)
             ).all()
             since = max(topics(self.connection, self.campaign), default=0)
         picks = (reading.pick(row, self.names) for row in rows)
@@ -167,6 +172,12 @@ class SqlStore:
     def history(self) -> History:
         """See `protocols.Store.history`."""
         return Finished(self.connection, self.campaign, self._transaction, self.names)
+
+    def imported(self, batch: Batch) -> History:
+        """See `protocols.Store.imported`."""
+        if not batch or self._gap is None:
+            return ()
+        return Finished(self.connection, self.campaign, self._transaction, self.names, first=batch[-1].n + 1)
 
     def stand(self, rows: Sequence[Standing]) -> None:
         """Write what is known of all accounts; see `standing.keep`."""

@@ -1,7 +1,8 @@
 """What an import means to a campaign: every author of the file becomes a pick of act `import` with its outcome.
 
 Values and links are those of a timeline that was asked: beta from all posts of the author, alpha from those that
-mention each target, in order of first mention (Gouriten et al., section 2.3).
+mention each target, in order of first mention (Gouriten et al., section 2.3). Where the campaign was stopped while it
+fetched accounts, the open batch comes first: the next run finishes it, then it goes on from what was imported.
 """
 
 from collections.abc import Iterator
@@ -11,32 +12,17 @@ import numpy as np
 from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.errors import StoreError
 from socialcrawl.model import Node, Outcome
 from socialcrawl.relevance import worth
 from socialcrawl.store.address import of
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.imports.notes import SOME, authors, mentions, posts
-from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.tables import pick
 from socialcrawl.store.trouble import told
 from socialcrawl.store.writes import PICK, Writes
 
 ACT = "import"
 ASKED = ("seed", "expand", "recrawl", ACT)  # acts after which an account is not asked again
-
-
-def idle(connection: Connection, campaign: int, platform: str) -> None:
-    """Nothing, but for a campaign that has asked somebody and not finished.
-
-    Raises:
-        StoreError: a batch is open.
-    """
-    if SqlStore(connection, campaign, platform).unfinished():
-        raise StoreError(
-            "The campaign was stopped while accounts were being asked: their answers come before what is imported. "
-            "Run it until it has finished them (a run with --steps 1 is enough), then import."
-        )
 
 
 def remember(connection: Connection, campaign: int, platform: str, at: float) -> tuple[int, int]:

@@ -86,9 +86,10 @@ def learn(connection: Connection, campaign: int, results: Sequence[Tested], *, l
 
 
 def _known(connection: Connection, campaign: int) -> set[int]:
-    """The nodes that were tested, and need no other test."""
+    """The nodes that were tested, or are being tested, and need no other test."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
-    mine = select(pick.c.node).join_from(pick, outcome, both).where(pick.c.campaign == campaign, pick.c.act == PROBE)
+    mine = select(pick.c.node).join_from(pick, outcome, both, isouter=True)
+    mine = mine.where(pick.c.campaign == campaign, pick.c.act == PROBE)
     return set(connection.execute(mine.where(outcome.c.missing.is_distinct_from(TEMPORARY))).scalars())
 
 
