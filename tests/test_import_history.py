@@ -261,7 +261,7 @@ def test_what_is_imported_while_a_batch_is_open_comes_after_it(kind, call, estim
 def test_a_run_that_ends_again_in_the_batch_leaves_it_and_what_was_imported_as_they_are(tmp_path):
     settings = mine()
     with a_database("sqlite") as connection:
-        store, wire = stopped_at(connection, settings, 9, "nh-ne-sum")
+        _, wire = stopped_at(connection, settings, 9, "nh-ne-sum")
         as_history(files(write_lines(tmp_path / "a", town((10, 14)))), connection, settings, NOW)
         before = everything(connection)
         wire.last = len(wire.calls)
