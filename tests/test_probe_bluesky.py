@@ -1,5 +1,7 @@
 """Probes of life on Bluesky: 25 profiles a look-up, then the newest post of each account; against the mock."""
 
+from urllib.parse import quote
+
 import pytest
 from blueskies import POLICY, did
 from probing import HALF_A_YEAR, NOW, Asking, carried, last, of, recent, stamp, town
@@ -70,13 +72,20 @@ def test_reposts_are_signs_of_life():
 
 def test_where_activity_is_to_exist_no_feed_is_asked_for(people):
     found, who = probed(people, people.names, Activity(None))
-    shown = {*of(people, HERE), *of(people, PROTECTED)}  # Bluesky's profiles hide nobody
-    assert {name for name, outcome in found.items() if outcome.value} == shown
+    assert {name for name, outcome in found.items() if outcome.value} == set(of(people, HERE))
+    assert {name for name, outcome in found.items() if outcome.missing == "protected"} == set(of(people, PROTECTED))
     assert not who.asked(FEED)
 
 
-def test_protected_accounts_are_active_where_the_campaign_says_so(people):
-    found, _ = probed(people, of(people, PROTECTED), Activity(float(HALF_A_YEAR), protected=True))
+def test_a_server_is_not_told_that_it_is_enough_to_exist():
+    request = next(probe(ONE, activity=Activity(None)))
+    assert request.params == {"ids": ANN.id, "exists": "probe"}
+    assert address("https://a.example", request) == f"https://a.example{PROFILES}?actors={quote(str(ANN.id), '')}"
+
+
+@pytest.mark.parametrize("within", [None, float(HALF_A_YEAR)])
+def test_protected_accounts_are_active_where_the_campaign_says_so(people, within):
+    found, _ = probed(people, of(people, PROTECTED), Activity(within, protected=True))
     assert {(one.value, one.missing) for one in found.values()} == {(1.0, None)}
 
 

@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from socket import EAI_AGAIN, EAI_NONAME, gaierror, socket
 
 import httpx
@@ -93,8 +94,10 @@ def visited(wire, name, act="probe", store=None, **more):
     return asked(talk, wire, store)
 
 
-@pytest.mark.parametrize("name", ["ann", "bob@far.example", "cy", "dot", "new", "pro"])
-@pytest.mark.parametrize("within", [None, 30, 365])
+@pytest.mark.parametrize(
+    ("name", "within"),
+    [*product(["ann", "bob@far.example", "cy", "dot", "new"], [None, 30, 365]), ("pro", 30), ("pro", 4)],
+)
 def test_an_account_is_active_that_posted_within_so_many_days(doors, name, within):
     rule = Activity(within and float(within * DAY))
     requests, outcome = visited(doors[1], name, activity=rule)
@@ -102,6 +105,13 @@ def test_an_account_is_active_that_posted_within_so_many_days(doors, name, withi
     alive = within is None or PEOPLE[name] <= within
     assert (outcome.value, outcome.mark, outcome.missing) == (float(alive), day(name), None)
     assert (outcome.at, len(outcome.targets), outcome.posts) == (AT, 0, 0)
+
+
+def test_an_account_that_approves_its_followers_is_protected_where_it_is_enough_to_exist(doors):
+    outcome = visited(doors[1], "pro")[1]
+    assert (outcome.value, outcome.mark, outcome.missing) == (0.0, day("pro"), "protected")
+    outcome = visited(doors[1], "pro", activity=Activity(protected=True))[1]
+    assert (outcome.value, outcome.mark, outcome.missing) == (1.0, day("pro"), None)
 
 
 def test_who_has_posted_nothing_exists_and_is_not_active(doors):

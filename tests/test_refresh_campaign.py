@@ -159,6 +159,24 @@ def test_who_posted_of_late_is_alive_on_every_platform(on, days, tmp_path):
         assert lookups <= several
 
 
+@EVERY
+@pytest.mark.parametrize("protected", [False, True])
+def test_who_is_there_is_active_where_that_is_asked_and_protected_accounts_on_request(on, protected, days, tmp_path):
+    town, _, _ = days
+    with running(town, missing=SHARE, **LIMITS) as mock:
+        refresh = {"rank": "indegree", "z": 0, "active": "exists", "protected": protected}
+        settings = refreshing(mock.url, tmp_path / "a.db", on.source, refresh=refresh)
+        accounts = build_world(town, SHARE).accounts
+        bring(settings, written(tmp_path / "old.csv", edges([on.called(name) for name in accounts.keys])))
+        crawl(settings)
+    found = {on.person(name): told for name, told in found_in(tmp_path / "a.db").items()}
+    fates = dict(zip(accounts.keys, accounts.fates.tolist(), strict=True))
+    closed = (1, "active") if protected else (0, "protected")
+    assert {found[name] for name in fates if fates[name] == PROTECTED} == {closed}
+    assert {found[name] for name in fates if fates[name] == HERE} == {(1, "active")}
+    assert {found[name][0] for name in fates if fates[name] not in (HERE, PROTECTED)} == {0}
+
+
 @pytest.mark.parametrize(
     ("budget", "most"), [({"max_requests": 2}, 200), ({"max_money": 1.5}, 300), ({"max_nodes": 30}, 30)], ids=str
 )
@@ -262,9 +280,11 @@ def test_an_export_says_who_is_alive_and_its_datasheet_who_was_asked_in_which_or
     assert told == found
     (campaign,) = sheet["campaigns"]
     assert (campaign["kind"], campaign["picks"]) == ("refresh", {"import": len(found), "probe": len(found)})
-    assert Counter(campaign["gaps"]["missing"]) == {}, "who is gone was seen to be"
     assert "focused crawl" not in page
     counts = Counter(status for _, status in found.values())
+    gone = {status: count for status, count in counts.items() if status not in ("active", "silent")}
+    assert campaign["gaps"]["missing"] == gone
+    assert sum(gone.values()) == sum(not active for active, _ in found.values()) > 80
     assert campaign["liveness"] == counts
     for words in (
         "that are still active",
@@ -273,7 +293,7 @@ def test_an_export_says_who_is_alive_and_its_datasheet_who_was_asked_in_which_or
         "all others in the order pa, by PageRank that starts from those of them that were found active",
         f"{len(found):,} picks of act `import` brought the dataset",
         f"{counts['active']:,} active",
-        "accounts that could not be read: none",
+        f"accounts that could not be read: {gone['protected']} protected, {gone['suspended']} suspended, ",
     ):
         assert words in page, words
 

@@ -99,10 +99,10 @@ def authors_page(payload: Json, did: str | None) -> Page:
     return Page(answered=_authors([{"post": one} for one in posts if not hides(one) and not hides(one["author"])]))
 
 
-def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True) -> Page:
+def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True, blocked: bool = False) -> Page:
     """A page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out without a word.
 
-    Accounts that opted out are missing; see `opted_out`.
+    Accounts that opted out are missing (see `opted_out`), and where `blocked` those that block us, as "protected".
     """
     profiles = payload["profiles"]
     rows = checked([_account(profile) for profile in profiles], ACCOUNT_TYPES)
@@ -114,9 +114,15 @@ def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True) -
         answered=_each(who(profile) for profile in profiles if profile["did"] not in silent),
         missing=[
             *((one, "opted-out") for one in _each(map(who, profiles)) if one.id in silent),
+            *((who(one), "protected") for one in profiles if blocked and _blocks(one) and one["did"] not in silent),
             *((one, "unknown") for one in lacking if (one.id or str(one.username).lower()) not in told),
         ],
     )
+
+
+def _blocks(profile: Json) -> bool:
+    """Whether the account blocks the one that asks."""
+    return bool((profile.get("viewer") or {}).get("blockedBy"))
 
 
 def actors_page(payload: Json, *, heeded: bool = True) -> Page:

@@ -49,9 +49,10 @@ class BlueskySource:
     the wire in the parameter `after`, which no server is asked with. Whom it follows its first visit told.
 
     A probe looks profiles up, and then asks for the newest post of each account that is there, where it matters when
-    that was (LiveRank, paper 003, section 3.2); the wire is told so by the parameter `latest`. Who mentions an account
-    is told by a search for the newest 100 posts that do (focused sampling, paper 004, section 4), which are asked for
-    by the account's id; to callers who have not signed in it is often closed, and names nobody then.
+    that was (LiveRank, paper 003, section 3.2); the wire is told so by the parameter `latest`. Where it does not
+    matter, it is told by `exists` that accounts which block us are missing, as their feeds would say. Who mentions an
+    account is told by a search for the newest 100 posts that do (focused sampling, paper 004, section 4), which are
+    asked for by the account's id; to callers who have not signed in it is often closed, and names nobody then.
 
     Posts come with the labels of their authors, but not with their descriptions. Where these count (`opt_outs`), an
     account is looked up before its feed is asked for, together with those that will probably be read next (`ahead`),
@@ -256,7 +257,9 @@ class BlueskySource:
 
         outcomes = {pick.n: activity.outcome(pick, 0.0, missing="unknown") for pick in picks}
         there = [pick for pick in picks if _legal(accounts[pick.node])]
-        outcomes |= yield from looked_up(there, accounts, self._profiles, judged, anew=True)
+        outcomes |= yield from looked_up(
+            there, accounts, self._profiles if activity.within else self._there, judged, anew=True
+        )
         for pick in there if activity.within is not None else ():
             if pick.n in dids:
                 outcomes[pick.n] = yield from self._latest(pick, dids[pick.n], activity)
@@ -277,6 +280,10 @@ class BlueskySource:
             cursor, size = reply.cursor, self.policy.endpoint(FEED).page
         missing = "temporary" if reply.kind in (*PUT_OFF, "held") else reply.answer.missing.get(pick.node)
         return activity.outcome(pick, reply.at, last, missing)
+
+    def _there(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        asked = self._profiles(key, whos)
+        return replace(asked, params={**asked.params, "exists": "probe"})
 
     def _profiles(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         ids = ",".join(who.id for who in whos if who.id)

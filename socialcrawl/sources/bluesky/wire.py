@@ -20,7 +20,7 @@ from socialcrawl.sources.reading_json import decoded, name_empty
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
-OURS = ("opt_outs", "show")  # parameters that no server is asked for
+OURS = ("opt_outs", "show", "exists")  # parameters that no server is asked for
 CLOSED = (
     "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
     "lists, file), or sign in with an app password"
@@ -122,7 +122,7 @@ class BlueskyWire:
         readers: Mapping[str, Callable[[], Page]] = {
             FEED: lambda: self._feed(asked, body),
             SEARCH: lambda: self._found(asked, body),
-            PROFILES: lambda: parse.profiles_page(body, _named(asked), heeded=heeded),
+            PROFILES: lambda: parse.profiles_page(body, _named(asked), heeded=heeded, blocked="exists" in asked),
             ACTORS: lambda: parse.actors_page(body, heeded=heeded),
             MEMBERS: lambda: parse.members_page(body, heeded=heeded),
             FOLLOWS: lambda: parse.follows_page(body),

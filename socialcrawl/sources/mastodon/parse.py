@@ -85,12 +85,16 @@ class Reader:
         return self.begin is not None and at is not None and at < self.begin
 
     def _probed(self, body: Json, named: Who) -> Page:
-        """The page of an account that is there: when it last posted; or that it has moved, and where to."""
+        """The page of an account that is there: when it last posted; or that it has moved, and where to.
+
+        One that approves its followers (`locked`) is both there and missing, as "protected".
+        """
         last = last_active(body)
         active = [(named, last)] if last else []
         moved = body.get("moved")
         if not isinstance(moved, dict):
-            return Page(accounts=[account(body, named)], answered=[named], active=active)
+            closed = [(named, "protected")] if body.get("locked") is True else []
+            return Page(accounts=[account(body, named)], answered=[named], active=active, missing=closed)
         if self.probe == FOLLOW:
             return Page(answered=[who(moved, self.domain)])
         return Page(missing=[(named, "redirected")], active=active)

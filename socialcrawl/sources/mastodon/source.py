@@ -42,9 +42,10 @@ class MastodonSource:
     (`since_id`), but not whom it follows, which its first visit told. What reaches an instance late, from another one,
     may have a number of when it was written there: if that is older than the mark, it is missed.
 
-    A probe is a look-up alone, of which the wire tells when the account last posted (a day, on most servers). An
-    account that has moved posts no more: it is missing as "redirected", or, on request, is the account it moved to
-    ("same-as:<node>"). One whose instance has no name any more is "unreachable".
+    A probe is a look-up alone, of which the wire tells when the account last posted (a day, on most servers). That is
+    told of accounts that approve their followers, too (`locked`), which are "protected" only where whoever exists is
+    active. An account that has moved posts no more: it is missing as "redirected", or, on request, is the account it
+    moved to ("same-as:<node>"). One whose instance has no name any more is "unreachable".
 
     Some parameters of a request are for the wire alone: `acct` (whose list it is), `begin` and `end` (ISO 8601),
     `opt_outs` ("no" where nobody is left alone), `probe` (STAY or FOLLOW).
@@ -130,6 +131,8 @@ class MastodonSource:
             reading.missing = "unknown"
         elif (yield from self._look_up(reading, name, self.host(name), asked=self._probing)) == NO_INSTANCE:
             yield from self._look_up(reading, name, self.home, AGAIN, self._probing)
+        if reading.missing == "protected" and pick.node in reading.found and self.activity.within is not None:
+            reading.missing = None  # when it last posted is told all the same
         return {pick.n: reading.judged(self.activity)}
 
     def _user(self, pick: Pick, who: Who) -> Talk:

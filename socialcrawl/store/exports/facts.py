@@ -43,13 +43,11 @@ SPAN = (
     "select min(sent_at) as began, max(coalesce(arrived_at, sent_at)) as ended from request where campaign = :campaign"
 )
 ACTS = "select act, count(*) as picks from pick where campaign = :campaign group by act order by act"
-# Whoever was tested for life and is gone was seen to be; only a test that failed leaves a gap.
+# Each account by its latest outcome.
 MISSING = """
 select reason, count(*) as accounts from (
   select distinct o.node, case when missing like 'same-as:%' then 'same as another' else missing end as reason
-  from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-  where o.campaign = :campaign and missing is not null and o.node >= 0 and (act <> 'probe' or missing = 'temporary')
-  and not exists (
+  from outcome o where o.campaign = :campaign and missing is not null and o.node >= 0 and not exists (
     select 1 from outcome later where later.campaign = o.campaign and later.node = o.node and later.n > o.n)) m
 group by reason order by reason
 """
