@@ -54,7 +54,8 @@ def converse(talk, *replies):
 def test_an_account_is_asked_by_its_feed():
     (request,), outcomes = converse(talk_of(EXPAND, ANN, **PLAIN), ok(posts=2, hits=1, targets=[9], target_hits=[1]))
     assert (request.key, request.endpoint, request.items, request.most) == ((7, 1), FEED, 100, 0)
-    assert dict(request.params) == {"id": did("ann"), "filter": "posts_with_replies", "limit": "100"}
+    own = {"id": did("ann"), "filter": "posts_with_replies", "limit": "100"}
+    assert dict(request.params) == {**own, "opt_outs": "no"}
     assert (outcomes[7].targets.tolist(), outcomes[7].alpha.tolist(), outcomes[7].value) == ([9], [1.0], 1.0)
 
 
@@ -84,7 +85,7 @@ def test_what_is_no_handle_is_unknown_without_a_request(who):
 
 
 def test_after_a_restart_an_account_whose_id_was_learned_asks_for_the_same_page():
-    _, feed = converse(talk_of(EXPAND, Who(None, "ann.test")), ok(found={3: did("ann")}), ok())[0]
+    _, feed = converse(talk_of(EXPAND, Who(None, "ann.test"), **PLAIN), ok(found={3: did("ann")}), ok())[0]
     assert feed == next(talk_of(EXPAND, ANN, **PLAIN))
 
 

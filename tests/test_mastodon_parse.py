@@ -149,6 +149,13 @@ def test_a_boost_says_nothing_of_what_somebody_wrote_who_wants_no_crawlers():
     assert page_of(boost_of(original), opt_outs=False).posts[0].text == "RT @bob: secret"
 
 
+def test_the_original_of_a_post_is_not_kept_where_it_quotes_somebody_who_wants_no_crawlers():
+    silent = status_of("5", account_of("bob@other.example", "22", noindex=True), content="<p>secret</p>")
+    quoting = status_of(quote={"state": "accepted", "quoted_status": silent})
+    assert page_of(quoting, keep=True).posts[0].original is None
+    assert "secret" in page_of(quoting, keep=True, opt_outs=False).posts[0].original
+
+
 @pytest.mark.parametrize(
     "quote",
     [

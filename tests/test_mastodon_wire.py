@@ -143,6 +143,22 @@ def test_an_account_that_is_not_to_be_read_is_missing_and_its_answer_is_not_kept
     assert (reply.received is None) == (reason == "opted-out")
 
 
+SILENT = status_of("5", account_of("bob@other.example", "22", note="<p>#nobot</p>"), content="<p>secret</p>")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [{"reblog": SILENT}, {"quote": {"state": "accepted", "quoted_status": SILENT}}, None],
+    ids=["repost", "quote", "post"],
+)
+def test_an_answer_that_shows_somebody_who_opted_out_is_not_kept_as_it_came(door, send, shown):
+    door.says = (200, HEADERS, [status_of(), SILENT if shown is None else status_of("8", **shown)])
+    endpoint, params = timeline()
+    reply = send(endpoint, params, whole=True)
+    assert (reply.kind, reply.received) == ("ok", None)
+    assert send(endpoint, {**params, "opt_outs": "no"}, whole=True).received is not None
+
+
 def test_opt_outs_are_overridden_by_the_request_alone(door, send):
     door.says = (200, HEADERS, account_of(noindex=True))
     endpoint, params = look_up()

@@ -11,6 +11,7 @@ import pytest
 from commands import campaign_file, socialcrawl
 from crawling import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
 from rich.console import Console
+from test_mock_world import START, posts_of
 from test_store_upgrade import at_version
 
 from socialcrawl.apps.counts import counts
@@ -516,3 +517,34 @@ def test_all_users_that_look_ups_tell_of_on_bluesky_are_in_the_total(tmp_path):
     params = [json.loads(told) for (told,) in rows(tmp_path / "a.db", asked)]
     looked_up = sum(len(one[key].split(",")) for one in params for key in ("ids", "usernames") if key in one)
     assert 8 < looked_up <= users["/xrpc/app.bsky.actor.getProfiles"] <= found.most.users
+
+
+def test_pages_that_are_asked_for_twice_on_bluesky_are_in_the_quote_and_in_the_stored_means(tmp_path):
+    rows_of = [
+        (f"p{n % 30}", START + n, f"glacier {n} @p{(n * 7 + 1) % 30}", (f"p{(n * 7 + 1) % 30}",)) for n in range(600)
+    ]
+    rows_of += [
+        (f"p{n}", START + 700 + n, f"RT @p{(n + 5) % 30}: glacier {n}", (f"p{(n + 5) % 30}",)) for n in range(0, 30, 3)
+    ]
+    database = tmp_path / "a.db"
+    with running(posts_of(rows_of), bluesky_limit=100_000) as mock:
+        source = {"platform": "bluesky", "base_url": mock.url, "token_env": None, "pages_per_user": 2}
+        topic = {"keywords": ["glacier"]}
+        settings = campaign_of(mock.url, database, topic=topic, source=source, seeds={"most": 5}, crawl={"steps": 25})
+        found = quoted(plan(settings))
+        crawl(settings)
+        asked = "select endpoint, count(*), sum(posts) from request where kind <> 'held' group by 1"
+        most = {line.endpoint: line.most for line in found.lines}
+        for endpoint, requests, read in rows(database, asked):
+            assert requests <= most[endpoint].requests, endpoint
+            assert read <= most[endpoint].posts or not most[endpoint].posts, endpoint
+        mean = known(plan(settings))[1]
+        assert (mean.again, mean.on("again")) == (pytest.approx(10 / 30), STORED)
+        assert mean.posts_per_page == pytest.approx(610 / 30)
+        twin = quoted(plan(settings.model_copy(update={"name": "twin"})))
+    feeds = "select count(*) from request where endpoint like '%getAuthorFeed'"
+    likely = {line.endpoint: line.likely for line in twin.lines}
+    assert rows(database, feeds) == [(40,)]
+    assert likely["/xrpc/app.bsky.feed.getAuthorFeed"].requests == pytest.approx(40, rel=0.05)
+    assert most["/xrpc/app.bsky.feed.getAuthorFeed"].requests == 2 * 2 * 30
+    assert most["/xrpc/app.bsky.feed.getAuthorFeed"].posts == 2 * 30 * 100

@@ -34,6 +34,7 @@ from socialcrawl.limits.testing import rounds
 COUNTED, STORED, ASSUMED, SAID = "counted", "stored", "assumed", "said"  # what a number rests on; SAID: by the settings
 CAP = "cap"  # what is reached where the platform's cap on posts is
 TOKENS = "tokens"  # what is reached where no token may ask an endpoint
+REPOSTED = 10  # accounts that are looked up for each page of a timeline that is asked for twice; assumed
 LOOKED = 0.2  # look-ups for each account that is read, where others are looked up with it that come next; assumed
 
 
@@ -52,6 +53,8 @@ class Typical:
         returned: posts that a return to an account brings: those since it was asked last.
         return_pages: requests of a timeline for that.
         return_named: the share of returns that begin with a look-up.
+        again: the share of pages of a timeline that are asked for twice, where profiles come before posts: those on
+            which an account repeats posts of others.
         rests: on what a number rests, by its name: COUNTED | STORED; ASSUMED where nothing is said.
     """
 
@@ -65,6 +68,7 @@ class Typical:
     returned: float = 10.0
     return_pages: float = 1.0
     return_named: float = 0.0
+    again: float = 0.5
     rests: Mapping[str, str] = field(default_factory=dict)
 
     def pages_per_user(self, most: int) -> float:
@@ -80,7 +84,7 @@ class Typical:
         return self.rests.get(name, ASSUMED)
 
 
-FULL = Typical(100.0, (1.0,), 0.0, 1.0, 1.0, 0.0)
+FULL = Typical(100.0, (1.0,), 0.0, 1.0, 1.0, 0.0, again=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +204,9 @@ def _return(shape: Shape, typical: Typical) -> dict[str, Amount]:
     """The mean of going back to an account: what is new, and no look-up but where the platform takes one each time."""
     roles = shape.roles
     most, pages = shape.pages_per_user * full(shape, roles.timeline), min(typical.return_pages, shape.pages_per_user)
-    means = {roles.timeline: _amount(shape, roles.timeline, pages, min(typical.returned, most), 0)}
+    twice = typical.again if shape.heeds else 0.0
+    asked = pages * (1.0 + twice) if typical.on("return_pages") == ASSUMED else pages
+    means = {roles.timeline: _amount(shape, roles.timeline, asked, min(typical.returned, most), 0)}
     if (named := _named(shape, typical.return_named)) and roles.by_name:
         look = _amount(shape, roles.by_name, named, 0, named)
         means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
@@ -239,10 +245,15 @@ def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
     told = 0.0 if shape.heeds else min(named, typical.missing)
     pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
     posts = pages * min(full(shape, roles.timeline), typical.posts_per_page)
-    means = {roles.timeline: _amount(shape, roles.timeline, pages + typical.missing - told, posts, 0)}
+    twice = pages * typical.again if shape.heeds else 0.0
+    means = {roles.timeline: _amount(shape, roles.timeline, pages + twice + typical.missing - told, posts, 0)}
     if named and roles.by_name:
         look = _amount(shape, roles.by_name, named, 0, named - told)
         means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
+    if twice and roles.by_id:
+        users = REPOSTED * twice
+        look = _amount(shape, roles.by_id, twice * looks(shape, REPOSTED), 0, users)
+        means[roles.by_id] = _plus(means.get(roles.by_id, Amount()), look)
     return means
 
 

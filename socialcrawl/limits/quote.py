@@ -93,14 +93,17 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
     # The id of a named account may be known, or become known by a search; then it is looked up by that.
     either = rest.names if shape.queries or done.known else 0
     # Every account after the seeds may be one that is known by its name only.
-    twice = 2 if shape.heeds else 1  # who wrote the posts of a page, and then the posts
+    pages = {roles.search: searches, roles.timeline: accounts * shape.pages_per_user}
+    if shape.inward and roles.inward:
+        pages[roles.inward] = pages.get(roles.inward, 0) + steps
+    twice = 2 if shape.heeds else 1  # who wrote the posts of a page, or those that it repeats, and then the posts
     asked = [
         (roles.search, twice * searches, 0.0, 0.0),
         (roles.by_name, looks(shape, rest.names) + (accounts if shape.heeds else steps), rest.names, steps),
         (roles.by_id, looks(shape, rest.ids + either), rest.ids + either, 0.0),
-        (roles.timeline, accounts * shape.pages_per_user, 0.0, 0.0),
+        (roles.timeline, twice * accounts * shape.pages_per_user, 0.0, 0.0),
         (roles.inward if shape.inward else "", twice * steps, 0.0, 0.0),
-        *_heeding(shape, searches + (steps if shape.inward else 0), accounts),
+        *_heeding(shape, sum(pages.values()), accounts),
     ]
     sums: dict[str, tuple[float, float, float]] = {}  # one endpoint may do several things
     for name, requests, together, singly in asked:
@@ -108,13 +111,13 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
             before = sums.get(name, (0.0, 0.0, 0.0))
             sums[name] = before[0] + requests, before[1] + together, before[2] + singly
     return {
-        name: _cut(shape, rest, name, requests, together=together, singly=singly)
+        name: _cut(shape, rest, name, requests, pages.get(name, inf), together=together, singly=singly)
         for name, (requests, together, singly) in sums.items()
     }
 
 
 def _heeding(shape: Shape, pages: float, accounts: float) -> list[tuple[str, float, float, float]]:
-    """The look-ups of the authors of so many pages of searches; those of accounts tell of others besides."""
+    """The look-ups of the authors on so many pages; those of accounts that are read tell of others besides."""
     if not shape.heeds:
         return []
     authors = times(pages, full(shape, shape.roles.search))
@@ -126,7 +129,7 @@ def _tests(shape: Shape, rest: Left, done: Done) -> dict[str, Amount]:
     """The most that testing the rest of an old dataset for life takes."""
     found: dict[str, Amount] = {}
     for one in tests(shape, rest, done):
-        most = _cut(shape, rest, one.endpoint, one.requests, together=one.users, singly=0.0)
+        most = _cut(shape, rest, one.endpoint, one.requests, inf, together=one.users, singly=0.0)
         known = shape.policy.endpoint(one.endpoint)
         posts = min(one.posts, most.posts if known.returns == "post" else times(most.requests, known.page))
         money = min(rest.money, price(shape, posts, most.users) + times(most.requests, shape.policy.fee(one.endpoint)))
@@ -152,13 +155,19 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
     return Amount(requests, posts, users, money, min(rest.seconds, sums["seconds"]))
 
 
-def _cut(shape: Shape, rest: Left, endpoint: str, requests: float, *, together: float, singly: float) -> Amount:
-    """The most of one endpoint under what is left of the budget; users are looked up `together` or `singly`."""
+def _cut(
+    shape: Shape, rest: Left, endpoint: str, requests: float, pages: float, *, together: float, singly: float
+) -> Amount:
+    """The most of one endpoint under what is left of the budget; users are looked up `together` or `singly`.
+
+    `pages` is how many of the requests bring posts; inf: all may.
+    """
     requests = min(requests, rest.requests, bursts(shape, endpoint, rest.seconds))
     known, speed = shape.policy.endpoint(endpoint), pace(shape, endpoint)
     items = times(requests, known.page)
     users = items if endpoint == shape.roles.search and shape.expanded else together + min(singly, requests)
-    posts = min(items, rest.posts, rest.capped, _paid(rest.money, shape, "post")) if known.returns == "post" else 0.0
+    read = min(items, times(pages, known.page), rest.posts, rest.capped, _paid(rest.money, shape, "post"))
+    posts = read if known.returns == "post" else 0.0
     users = min(users, items, _paid(rest.money, shape, "user"))
     money = min(rest.money, price(shape, posts, users) + times(requests, shape.policy.fee(endpoint)))
     return Amount(requests, posts, users, money, min(rest.seconds, requests / speed) if speed else 0.0)

@@ -1,7 +1,7 @@
 """JSON of platforms as values that a store may hold: decoded without surprises, rows checked for their types. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -80,3 +80,17 @@ def _without_nul(body: Any) -> Any:
     if isinstance(body, dict):
         return {_without_nul(key): _without_nul(value) for key, value in body.items()}
     return body
+
+
+def shows(answer: Any, wanted: Callable[[Mapping[str, Any]], bool]) -> bool:
+    """Return whether some object anywhere in an answer is one that is `wanted`."""
+    left = [answer]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            if wanted(one):
+                return True
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return False

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, Text, bindparam, text
 
 from socialcrawl.limits.likely import STORED, Typical
-from socialcrawl.limits.shape import Done, Roles
+from socialcrawl.limits.shape import REPEATED, Done, Roles
 from socialcrawl.model import STEPS, unix
 
 LEAST = 10  # observations that a mean has to rest on
@@ -56,11 +56,14 @@ select count(*) from account
 where platform = :platform and platform_id is not null and handle in :names
 """
 # Only answers of the platform: what was held was one before. Returns bring what is new, and no pages of an account.
+# Of a page that was asked for twice the second answer counts.
 PAGES = """
-select part, count(*), count(cursor), sum(posts) from request r
-where endpoint like :timeline and kind = 'ok' and part > 0 and part < 1000
+select part % :again as page, count(*), count(cursor), sum(posts), count(*) filter (where part > :again) from request r
+where endpoint like :timeline and kind = 'ok' and part % :again between 1 and 999
   and not exists (select 1 from pick p where p.campaign = r.campaign and p.n = r.n and p.act = 'recrawl')
-group by part order by part
+  and not exists (select 1 from request later where later.campaign = r.campaign and later.n = r.n
+                    and later.part = r.part + :again and later.kind = 'ok')
+group by page order by page
 """
 # Returns that ended, however; who had to be looked up for them; the pages of timelines, and the posts on them.
 RETURNS = """
@@ -165,7 +168,7 @@ def _dataset(connection: Connection, campaign: int, platform: str, *, linked: bo
 def typical(connection: Connection, roles: Roles) -> Typical:
     """What answers are like, from all campaigns of this database; assumed where there are too few."""
     with connection.begin():
-        pages = connection.execute(text(PAGES), {"timeline": f"%{roles.timeline}%"}).all()
+        pages = connection.execute(text(PAGES), {"timeline": f"%{roles.timeline}%", "again": REPEATED}).all()
         accounts, gone = _one(connection, ACCOUNTS)
         steps, named = _one(connection, NAMED, by_name=f"%{roles.by_name}")
         asked = {"timeline": f"%{roles.timeline}%", "by_name": f"%{roles.by_name}"}
@@ -182,6 +185,7 @@ def typical(connection: Connection, roles: Roles) -> Typical:
         shares = {row[0]: row[2] / row[1] for row in pages}
         overall = sum(row[2] for row in pages) / read
         found["posts_per_page"] = int(sum(row[3] for row in pages)) / read
+        found["again"] = sum(row[4] for row in pages) / read
         found["more"] = tuple(shares.get(page, overall) for page in range(1, max(shares) + 1))
     if accounts >= LEAST:
         found["missing"] = gone / accounts

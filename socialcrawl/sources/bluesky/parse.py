@@ -12,25 +12,26 @@ from typing import Any
 import orjson
 
 from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
-from socialcrawl.optouts import declines
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.bluesky.naming import Named, mentioned, quoted, replied, who
+from socialcrawl.sources.bluesky.wishes import hides, names_silent, opted_out
 from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, checked
 
 Json = Mapping[str, Any]
 
 NOTHING: Json = {}
 REPOST, PIN = "app.bsky.feed.defs#reasonRepost", "app.bsky.feed.defs#reasonPin"
-HIDES = "!no-unauthenticated"  # the label of accounts that do not want to be shown to who has not signed in
 FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
-def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False, after: str = "") -> Page:
+def feed_page(
+    payload: Json, actor: str, hits: Hits, *, keep: bool = False, after: str = "", of: Collection[str] | None = None
+) -> Page:
     """A page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
 
     Posts of others that are no reposts (what it answers to) are left out. The mark is when the platform saw the newest
     of them: whatever it sees later is newer, also what its author's client dates back. An account with the label
-    `HIDES` is missing (opted-out), and a repost of such an account has no text.
+    `HIDES` is missing (opted-out), and a repost of such an account, or of one that is not among `of`, has no text.
 
     Args:
         payload: the decoded answer of getAuthorFeed.
@@ -38,14 +39,30 @@ def feed_page(payload: Json, actor: str, hits: Hits, *, keep: bool = False, afte
         hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
         keep: whether each post's original JSON is kept.
         after: the mark of what was seen before, and is left out; "": nothing was.
+        of: the DIDs of the authors of reposted posts whose texts are wanted; None: all are.
     """
     items = _of(payload, actor)
     if hidden := _each(_owner(item) for item in items if hides(_owner_view(item))):
         return Page(missing=[(one, "opted-out") for one in hidden])
     shown = [item for item in items if _repost(item) or not hides(item["post"])]
-    page = _posts([item for item in shown if not after or _seen(item) > after], hits, keep=keep)
+    page = _posts(_newer(shown, after), hits, keep=keep, of=of)
     owner = _each(map(_owner, items))
     return Page(page.posts, page.hits, page.mentions, answered=owner, mark=max(map(_seen, _placed(items)), default=""))
+
+
+def reposted_page(payload: Json, actor: str, after: str = "") -> Page:
+    """The authors of the posts that an account reposted, of which no label tells that they opted out.
+
+    Args:
+        payload: the decoded answer of getAuthorFeed.
+        actor: the account, by DID or handle.
+        after: see `feed_page`.
+    """
+    items = _of(payload, actor)
+    if any(hides(_owner_view(item)) for item in items):
+        return Page()
+    others = [item for item in _newer(items, after) if _repost(item) and not _is(_author(item), actor)]
+    return Page(answered=_authors(item for item in others if not hides(item["post"]) and not hides(_author(item))))
 
 
 def latest_page(payload: Json, actor: str) -> Page:
@@ -149,37 +166,6 @@ def resolved_page(payload: Json, handle: str) -> Page:
     return Page(answered=[who({"did": payload["did"], "handle": handle})])
 
 
-def hides(view: Json) -> bool:
-    """Whether an account or a post is labelled `HIDES`, by its owner or by a moderation service."""
-    given = view.get("labels") or ()
-    labels = given.get("values") or () if isinstance(given, Mapping) else given  # as a record has those it gave itself
-    return any(one.get("val") == HIDES and not one.get("neg") for one in labels)
-
-
-def opted_out(profile: Json, *, heeded: bool = True) -> bool:
-    """Whether an account does not want to be collected: the label `HIDES`, or a hashtag in its description.
-
-    Args:
-        profile: a view of the account; the smallest has no description.
-        heeded: whether the description counts; labels always do.
-    """
-    return hides(profile) or (heeded and declines(profile.get("description")))
-
-
-def names_silent(answer: Any, *, heeded: bool = True) -> bool:
-    """Whether an answer shows an account that opted out, anywhere in it: then it is not kept as it came."""
-    left = [answer]
-    while left:
-        one = left.pop()
-        if isinstance(one, Mapping):
-            if opted_out(one, heeded=heeded) if "did" in one else hides(one):
-                return True
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
-    return False
-
-
 def cursor(payload: Json) -> str | None:
     """Where the next page begins; None at the end."""
     found = payload.get("cursor")
@@ -265,17 +251,22 @@ def _seen(item: Json) -> str:
     return stamp(instant(_indexed(item))) or ""
 
 
+def _newer(items: Iterable[Json], after: str) -> list[Json]:
+    """The items of a feed that the platform saw after a mark; "": all of them."""
+    return [item for item in items if not after or _seen(item) > after]
+
+
 def _placed(items: Iterable[Json]) -> list[Json]:
     """The items of a feed that stand where their time puts them: not what is pinned, which stands first."""
     return [item for item in items if (item.get("reason") or NOTHING).get("$type") != PIN]
 
 
-def _posts(items: Iterable[Json], hits: Hits, *, keep: bool) -> Page:
+def _posts(items: Iterable[Json], hits: Hits, *, keep: bool, of: Collection[str] | None = None) -> Page:
     rows: dict[str, PostRow] = {}
     mentions: list[Mention] = []
     for item in items:
         repost = _repost(item)
-        row, named = _reposted(item, repost, keep=keep) if repost else _written(item, keep=keep)
+        row, named = _reposted(item, repost, of, keep=keep) if repost else _written(item, keep=keep)
         if row.id not in rows:
             mentions += [Mention(len(rows), one, kind) for one, kind in named]
             rows[row.id] = row
@@ -318,10 +309,11 @@ def _original(view: Json) -> str | None:
     return None if names_silent(view, heeded=False) else orjson.dumps(view).decode()
 
 
-def _reposted(item: Json, reason: Json, *, keep: bool) -> tuple[PostRow, Named]:
+def _reposted(item: Json, reason: Json, of: Collection[str] | None, *, keep: bool) -> tuple[PostRow, Named]:
     """A repost as a post of who reposts, and whom it names: first whose post it is."""
     post, by = item["post"], reason["by"]["did"]
-    record = NOTHING if hides(post) or hides(post["author"]) else post["record"]
+    wanted = of is None or post["author"]["did"] in (*of, by)
+    record = post["record"] if wanted and not hides(post) and not hides(post["author"]) else NOTHING
     row = PostRow(
         reason.get("uri") or f"repost:{by}:{post['uri']}",
         by,
@@ -339,7 +331,7 @@ def _reposted(item: Json, reason: Json, *, keep: bool) -> tuple[PostRow, Named]:
         None,
         None,
         None,
-        _original({"post": post, "reason": reason}) if keep else None,
+        _original({"post": post, "reason": reason}) if keep and wanted else None,
     )
     return row, mentioned(record, repost=who(post["author"]))
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
+from socialcrawl.limits.shape import REPEATED
 from socialcrawl.liveness import Activity
 from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
@@ -36,7 +37,7 @@ READ, TOGETHER, NOBODY = ("seed", "expand", "recrawl", "walk"), ("resolve", "pro
 GONE = 2_000_000  # part of the request why an account is gone that has no profile
 AGAIN = 2_000_001  # part of the second look-up of an account that is read
 AUTHORS = 3_000_000  # part of the request who wrote the posts of page 0 of a search
-WISHES = 4_000_000  # part of the first look-up of those
+WISHES = 4_000_000  # part of the first look-up of those, or of the authors of posts that an account reposted
 
 
 class BlueskySource:
@@ -57,8 +58,10 @@ class BlueskySource:
     Posts come with the labels of their authors, but not with their descriptions. Where these count (`opt_outs`), an
     account is looked up before its feed is asked for, together with those that will probably be read next (`ahead`),
     whose profiles the database then has. A page of a search is asked for twice: who wrote the posts, and, once the
-    authors were looked up, the posts of those who do not mind. The parameter `show` tells the wire to keep no post,
-    `ids` whose posts to keep, `opt_outs` ("no") that descriptions do not count.
+    authors were looked up, the posts of those who do not mind. So is a page of a feed with reposts: whose posts they
+    are, and then the page, with the texts of those who do not mind. The parameter `show` tells the wire to keep no post
+    (of a feed without reposts: to keep all), `ids` whose posts, or reposted posts, to keep, `opt_outs` ("no") that
+    descriptions do not count.
 
     Args:
         policy: page sizes.
@@ -169,7 +172,7 @@ class BlueskySource:
             reading.missing = yield from self._gone(pick, who.id)
         if known is not None:
             after = {"after": pick.since} if pick.since else {}
-            asked = {"id": known, "filter": "posts_with_replies", **self.since, **after}
+            asked = {"id": known, "filter": "posts_with_replies", **self.since, **after, **self._care}
             yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
             if reading.missing is None and pick.act != "recrawl":
                 yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=SECOND)
@@ -196,7 +199,7 @@ class BlueskySource:
 
     def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, str]:
         """Why an account has no profile: that is told to who asks for its posts, of which none is kept."""
-        params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1"}
+        params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1", **self._care}
         reply = yield Request((pick.n, GONE), FEED, params, 1, self.policy.most(FEED, 1))
         return "temporary" if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, "unknown")
 
@@ -221,9 +224,13 @@ class BlueskySource:
         return kind
 
     def _page(self, asked: Request) -> Generator[Request, Reply, Reply]:
-        """The reply to the request for a page; of a search, with the posts of those only who do not mind."""
-        if asked.endpoint != SEARCH or not self.opt_outs:
+        """The reply to the request for a page, with what those have written who do not mind."""
+        if not self.opt_outs or asked.endpoint not in (SEARCH, FEED):
             return (yield asked)
+        return (yield from (self._found(asked) if asked.endpoint == SEARCH else self._reposted(asked)))
+
+    def _found(self, asked: Request) -> Generator[Request, Reply, Reply]:
+        """The reply to the request for a page of a search, with the posts of those only who do not mind."""
         n, part = asked.key
         first = yield replace(asked, key=(n, AUTHORS + part), params={**asked.params, "show": "authors"}, items=0)
         if first.kind not in ("ok", "held"):
@@ -234,7 +241,25 @@ class BlueskySource:
             return Reply("broken", first.at, why="the authors could not be looked up")
         if not found:
             return replace(first, rows=Answer())
-        return (yield replace(asked, params={**asked.params, "ids": ",".join(str(one.id) for one in found.values())}))
+        return (yield replace(asked, params={**asked.params, "ids": _ids(found)}))
+
+    def _reposted(self, asked: Request) -> Generator[Request, Reply, Reply]:
+        """The reply to the request for a page of a feed, with reposts of those only who do not mind.
+
+        A page without reposts of others comes at once.
+        """
+        n, part = asked.key
+        first = yield replace(asked, params={**asked.params, "show": "authors"})
+        authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
+        if first.kind not in ("ok", "held") or not authors:
+            return first
+        found = yield from willing(n, WISHES + EACH * part, authors, self._profiles)
+        if found is None:
+            return Reply("broken", first.at, why="the authors of reposted posts could not be looked up")
+        size = first.items or asked.items
+        params = {**asked.params, "limit": str(size), "ids": _ids(found)}
+        most = self.policy.most(FEED, size)
+        return (yield replace(asked, key=(n, REPEATED + part), params=params, items=size, most=most))
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
         def judged(pick: Pick, reply: Reply) -> Outcome:
@@ -267,7 +292,7 @@ class BlueskySource:
 
     def _latest(self, pick: Pick, did: str, activity: Activity) -> Generator[Request, Reply, Outcome]:
         """What the newest post of an account says. A page may come without it, as what is gone is left out of pages."""
-        params = {"id": did, "filter": "posts_with_replies", "latest": "post"}
+        params = {"id": did, "filter": "posts_with_replies", "latest": "post", **self._care}
         cursor, size = None, 1
         for part in range(SECOND, SECOND + ATTEMPTS):
             asked = {**params, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
@@ -300,6 +325,10 @@ def resolve_request(key: tuple[int, int], handle: str) -> Request:
 def probe_request(key: tuple[int, int], query: str) -> Request:
     """The smallest search: is it open to who asks?"""
     return Request(key, SEARCH, {"query": query, "sort": "latest", "limit": str(PROBE)}, PROBE)
+
+
+def _ids(found: Mapping[Node, Who]) -> str:
+    return ",".join(str(one.id) for one in found.values())
 
 
 def _stamp(at: float) -> str:

@@ -14,6 +14,7 @@ from socialcrawl.sources.bluesky.entities import EVERYTHING
 from socialcrawl.sources.bluesky.parse import Json
 from socialcrawl.sources.bluesky.session import Session
 from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
+from socialcrawl.sources.bluesky.wishes import names_silent
 from socialcrawl.sources.headers import asked_pause, date
 from socialcrawl.sources.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.sources.reading_json import decoded, name_empty
@@ -133,22 +134,24 @@ class BlueskyWire:
     def _feed(self, asked: Mapping[str, str], body: Json) -> Page:
         if "latest" in asked:
             return parse.latest_page(body, asked["id"])
-        return parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=asked.get("after", ""))
+        after = asked.get("after", "")
+        if "show" in asked and (others := parse.reposted_page(body, asked["id"], after)).answered:
+            return others
+        return parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=after, of=_wanted(asked))
 
     def _found(self, asked: Mapping[str, str], body: Json) -> Page:
         if "show" in asked:
             return parse.authors_page(body, asked.get("id"))
-        of = frozenset(asked["ids"].split(",")) if "ids" in asked else None
         if "id" in asked:
-            return parse.mentions_page(body, asked["id"], self.hits, keep=self.keep, of=of)
-        return parse.search_page(body, self.hits, keep=self.keep, of=of)
+            return parse.mentions_page(body, asked["id"], self.hits, keep=self.keep, of=_wanted(asked))
+        return parse.search_page(body, self.hits, keep=self.keep, of=_wanted(asked))
 
 
 def address(base: str, request: Request) -> str:
     """The address of a request: its parameters as Bluesky calls them, one for each account of a list."""
     given = {name: value for name, value in request.params.items() if name not in OURS}
-    if request.endpoint == SEARCH:
-        given.pop("ids", None)  # whose posts are wanted of those that are found
+    if request.endpoint in (SEARCH, FEED):
+        given.pop("ids", None)  # whose posts are wanted of those that are shown
     if request.endpoint == FEED:
         given = {name: value for name, value in given.items() if name not in BOUNDS}
     elif request.endpoint == SEARCH and "id" in given:  # whatever the text, as long as it mentions the account
@@ -165,16 +168,25 @@ def _named(params: Mapping[str, str]) -> list[str]:
     return [part for name in ("ids", "usernames") if name in params for part in params[name].split(",")]
 
 
+def _wanted(params: Mapping[str, str]) -> frozenset[str] | None:
+    """The DIDs of those whose posts, or reposted posts, are kept; None: all are."""
+    return frozenset(params["ids"].split(",")) if "ids" in params else None
+
+
 def _heeded(request: Request) -> bool:
     """Whether accounts opt out by what they say in their profiles; by labels they always do."""
     return request.params.get("opt_outs") != "no"
 
 
 def _spares(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
-    """Whether an answer shows what is not to be kept: an account that opted out, or posts that were left out."""
+    """Whether an answer shows what is not to be kept: an account that opted out, or may have, or posts left out."""
     if request.endpoint == SEARCH and len(page.posts) < len(body["posts"]):
         return True
-    return parse.names_silent(body, heeded=heeded)
+    if request.endpoint == FEED and heeded:
+        reposted = {one.id for one in parse.reposted_page(body, request.params["id"]).answered}
+        if reposted - (_wanted(request.params) or frozenset()):
+            return True
+    return names_silent(body, heeded=heeded)
 
 
 def _cursor(request: Request, body: Json) -> str | None:

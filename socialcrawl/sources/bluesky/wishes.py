@@ -5,14 +5,18 @@ where the database knows some of them, the store tells those for nothing, and th
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
 
 from socialcrawl.model import PUT_OFF, Node, Reply, Request, Who
+from socialcrawl.optouts import declines
 from socialcrawl.sources.looking import MOST
 from socialcrawl.sources.reading import Reading
+from socialcrawl.sources.reading_json import shows
 
 Asks = Callable[[tuple[int, int], Sequence[Who]], Request]
 """What makes the request for the profiles of some accounts, from its key."""
 
+HIDES = "!no-unauthenticated"  # the label of accounts that do not want to be shown to who has not signed in
 LOOK_UP = 25  # profiles that one request answers for
 EACH = 200  # parts of the look-ups for one page of a search, whose 100 authors take 4 of them, each asked MOST times
 
@@ -66,3 +70,25 @@ def looked_at(
     if known is None and reading.missing is None:
         reading.missing = "unknown"
     return known if reading.missing is None else None
+
+
+def hides(view: Mapping[str, Any]) -> bool:
+    """Whether an account or a post is labelled `HIDES`, by its owner or by a moderation service."""
+    given = view.get("labels") or ()
+    labels = given.get("values") or () if isinstance(given, Mapping) else given  # as a record has those it gave itself
+    return any(one.get("val") == HIDES and not one.get("neg") for one in labels)
+
+
+def opted_out(profile: Mapping[str, Any], *, heeded: bool = True) -> bool:
+    """Whether an account does not want to be collected: the label `HIDES`, or a hashtag in its description.
+
+    Args:
+        profile: a view of the account; the smallest has no description.
+        heeded: whether the description counts; labels always do.
+    """
+    return hides(profile) or (heeded and declines(profile.get("description")))
+
+
+def names_silent(answer: Any, *, heeded: bool = True) -> bool:
+    """Whether an answer shows an account that opted out, anywhere in it: then it is not kept as it came."""
+    return shows(answer, lambda one: opted_out(one, heeded=heeded) if "did" in one else hides(one))

@@ -13,7 +13,7 @@ import orjson
 from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.mastodon.html import Shown, shown
-from socialcrawl.sources.mastodon.people import account, last_active, opted_out, who
+from socialcrawl.sources.mastodon.people import account, last_active, names_silent, opted_out, who
 from socialcrawl.sources.mastodon.source import FOLLOW
 from socialcrawl.sources.mastodon.statuses import Known, is_open, later_than, mark_of, mentioned, uri
 from socialcrawl.sources.mastodon.values import Json, count, instant, iso, listed, needed, text, thing, things
@@ -144,7 +144,7 @@ class Reader:
             count(proper.get("quotes_count")),
             None,
             None,
-            orjson.dumps(status).decode() if self.keep and not hidden else None,
+            None if not self.keep or (self.opt_outs and names_silent(status)) else orjson.dumps(status).decode(),
         )
 
 

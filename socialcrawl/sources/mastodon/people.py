@@ -1,5 +1,6 @@
 """The accounts in Mastodon's JSON: what they are called, their profiles, and whether they want no crawlers. Pure."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from socialcrawl.liveness import DAY
@@ -8,6 +9,7 @@ from socialcrawl.optouts import declines
 from socialcrawl.sources.mastodon import names
 from socialcrawl.sources.mastodon.html import shown
 from socialcrawl.sources.mastodon.values import Json, count, instant, iso, needed, text, thing
+from socialcrawl.sources.reading_json import shows
 
 
 def name(acct: Any, domain: str) -> str | None:
@@ -45,7 +47,7 @@ def account(profile: Json, whose: Who) -> AccountRow:
     )
 
 
-def opted_out(profile: Json) -> bool:
+def opted_out(profile: Mapping[str, Any]) -> bool:
     """Whether the account wants no crawlers: `noindex`, or a hashtag of `optouts` in what it says of itself."""
     if profile.get("noindex") is True:
         return True
@@ -55,6 +57,11 @@ def opted_out(profile: Json) -> bool:
         *(part for field in _fields(fields) for part in (field.get("name"), field.get("value"))),
     ]
     return any(declines(shown(one).text) for one in told if isinstance(one, str) and "#" in one)
+
+
+def names_silent(answer: Any) -> bool:
+    """Whether an answer shows an account that wants no crawlers, anywhere in it: then it is not kept as it came."""
+    return shows(answer, lambda one: "acct" in one and opted_out(one))
 
 
 def last_active(profile: Json) -> str:

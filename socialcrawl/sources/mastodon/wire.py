@@ -15,6 +15,7 @@ from socialcrawl.sources.mastodon import classify, names
 from socialcrawl.sources.mastodon.about import About, read_about
 from socialcrawl.sources.mastodon.paging import later
 from socialcrawl.sources.mastodon.parse import Reader
+from socialcrawl.sources.mastodon.people import names_silent
 from socialcrawl.sources.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.sources.mastodon.values import instant
 from socialcrawl.sources.reaching import Reaching
@@ -141,7 +142,8 @@ class MastodonWire:
             why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
             return replace(bare, kind="lost", why=redacted(why))
         told = [reason for _, reason in page.missing]
-        kept = None if "opted-out" in told else bare.received
+        heeded = request.params.get("opt_outs") != "no"
+        kept = None if bare.received is None or (heeded and names_silent(body)) else bare.received
         return replace(bare, kind="missing" if told else "ok", rows=page, cursor=cursor, received=kept)
 
     def _page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
