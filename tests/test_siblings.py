@@ -6,13 +6,15 @@ house. No header tells of the windows.
 
 import itertools
 import random
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from crawling import TOKEN, TOKEN_ENV, campaign_of, posts_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from postgres import a_role, a_server_database, as_role
 from sharing import BASE, planner, policy
 from sqlalchemy import text
 from test_applications import bearer
@@ -33,7 +35,7 @@ from socialcrawl.model import Credential, Grant, Page, PostRow, Reply, Request, 
 from socialcrawl.run import run
 from socialcrawl.siblings import unite
 from socialcrawl.store.address import where
-from socialcrawl.store.database import opened
+from socialcrawl.store.database import engine, identify, opened
 
 K, D = 7, 900.0
 TIMELINE = "/2/users/:id/tweets"
@@ -313,3 +315,14 @@ def granted(by, now):
             return n
         by.settle(one, Reply("ok", now + n / 1000), now + n / 1000)
     return 99
+
+
+def test_a_server_that_keeps_to_itself_which_it_is_is_known_by_its_url():
+    with a_role(grants=["pg_read_all_data"]) as role, a_server_database() as server:
+        theirs = as_role(server, role)
+        with closing(engine(theirs).connect()) as asked:
+            assert identify(asked).startswith("postgresql ")
+        with psycopg.connect(server.url, autocommit=True) as raw:
+            raw.execute("revoke execute on function pg_control_system() from public")
+        with closing(engine(theirs).connect()) as asked:
+            assert identify(asked) == str(theirs)

@@ -12,7 +12,7 @@ from socialcrawl.mock.bluesky.names import REPOST, Names, cid_of, record_key
 from socialcrawl.mock.bluesky.writing import Writer
 from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.held import Held
-from socialcrawl.mock.names import PROTECTED, Chosen, chosen
+from socialcrawl.mock.names import HERE, PROTECTED, Chosen, chosen
 from socialcrawl.mock.render import stamp
 from socialcrawl.mock.repeating import Repeated, repeated
 from socialcrawl.mock.world import Grouping, World
@@ -69,7 +69,10 @@ class Views:
         return f"[{','.join(self._writer.posts(posts))}]".encode() if posts else b"[]"
 
     def feed(self, posts: Sequence[int]) -> bytes:
-        """The items that posts of one author are in the author's feed, as a list."""
+        """Return the items that posts of one author are in the author's feed, as a list.
+
+        As on Bluesky, a repost is left out where the author of the original is gone.
+        """
         key = (self._moment.there, *posts)
         found = self._feeds.get(key)
         if found is None:
@@ -114,8 +117,10 @@ class Views:
         retweets = items[self._world.references.retweeted_id[items] >= 0]
         answers = items[self._world.references.replied_account[items] >= 0]
         originals = {post: self._repeated(post) for post in retweets.tolist()}
+        posts = [post for post in posts if (one := originals.get(post)) is None or self._is_here(one.account)]
         replies = {post: self._linked(post) for post in answers.tolist()}
-        shown = [place for one in originals.values() if one is not None and (place := self._there(one)) >= 0]
+        repeats = [one for post in posts if (one := originals.get(post)) is not None]
+        shown = [place for one in repeats if (place := self._there(one)) >= 0]
         shown += [place for links in replies.values() for place, _ in links if place >= 0]
         shown += [post for post in posts if originals.get(post) is None]
         shown = list(dict.fromkeys(shown))
@@ -145,6 +150,9 @@ class Views:
 
     def _repeated(self, post: int) -> Repeated | None:
         return repeated(self._world, self._names.by_key, post)
+
+    def _is_here(self, row: int) -> bool:
+        return bool(self._changes.fate(row) == HERE)
 
     def _there(self, original: Repeated) -> int:
         """Where an original stands, -1 where there is none yet."""
