@@ -193,12 +193,17 @@ def read(path: Path) -> Settings:
 def stored(given: dict[str, Any], origin: str) -> Settings:
     """The settings that a database keeps, all of them: sections of other kinds of campaigns say nothing.
 
+    A seed that was forgotten has left the number of its account in place of its name; it is left out.
+
     Raises:
         SettingsError: with one line for each key that is wrong.
     """
     kind = given.get("kind", "collect")
     idle = {*OTHERS, *WITHOUT.get(kind, ())} - {kind}
-    return _validated({key: told for key, told in given.items() if key not in idle}, origin)
+    kept = {key: told for key, told in given.items() if key not in idle}
+    if named := (seeds := kept.get("seeds") or {}).get("usernames"):
+        kept["seeds"] = {**seeds, "usernames": [name for name in named if isinstance(name, str)]}
+    return _validated(kept, origin)
 
 
 def checked(given: dict[str, Any], origin: str) -> Settings:

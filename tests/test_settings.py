@@ -14,7 +14,7 @@ from socialcrawl.model import unix
 from socialcrawl.plan import THREADS, plan
 from socialcrawl.policies import policy
 from socialcrawl.schedule import Schedule, cron
-from socialcrawl.settings import Settings, checked
+from socialcrawl.settings import Settings, checked, stored
 
 LEAST = {"name": "mine", "topic": {"keywords": ["sky"]}}
 FILE = "mine.toml"
@@ -45,6 +45,12 @@ def test_what_is_not_said_has_a_default():
     assert (found.source.platform, found.source.base_url, found.source.vocabulary) == ("x", None, "tweet")
     assert (found.source.pages_per_user, found.source.timeout, found.source.keep_original) == (1, 30.0, False)
     assert (found.source.token_env, found.source.variable, found.limits.k) == (None, "X_BEARER_TOKEN", None)
+
+
+def test_a_seed_that_was_forgotten_has_left_a_number_in_stored_settings():
+    kept = {**LEAST, "seeds": {"search": False, "usernames": ["ann", 77, "bob"]}}
+    assert stored(kept, "the database").seeds.usernames == ["ann", "bob"]
+    assert kept["seeds"]["usernames"] == ["ann", 77, "bob"]
 
 
 @pytest.mark.parametrize(
