@@ -209,7 +209,7 @@ def test_the_command_says_what_was_proved_and_ends_with_1_where_something_differ
     database = copied("change", tmp_path)
     done = socialcrawl("verify", database)
     assert done.returncode == 0, done.stderr
-    assert "collected (collect, x)" in done.stdout
+    assert "collected (collect, x; " in done.stdout
     assert "decided for an earlier topic" in done.stdout
     assert "Everything that can be checked agrees." in done.stdout
     ((n, score),) = rows(database, "select n, score from pick where act = 'expand' order by n desc limit 1")

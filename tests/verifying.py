@@ -150,10 +150,9 @@ def changed(database, sql, *values):
 
 
 def checks(place, campaign=None):
-    """What the checks of a database found, by their names; of several campaigns the last one's."""
+    """What the checks of a database with one campaign found, by their names."""
     with open_snapshot(place) as connection:
-        found = list(verify(connection, campaign))
-    return {check.name: check for check in found[-1].checks}
+        return {check.name: check for one in verify(connection, campaign) for check in one.checks}
 
 
 def differences(place):

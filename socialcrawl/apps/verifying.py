@@ -65,6 +65,8 @@ def _plain(value: Any) -> Any:
 def show(console: Console, found: Sequence[Verified]) -> None:
     """Show what was found: a table for each campaign, reasons, differences, and the verdict."""
     for one in found:
+        title = f"{one.campaign} ({one.about})" if one.campaign is not None else one.about
+        console.print(Text(title), soft_wrap=True)
         console.print(_table(one))
         console.print(Text("\n".join(_lines(one))), soft_wrap=True)
     differing = sum(one.differing for one in found)
@@ -75,8 +77,7 @@ def show(console: Console, found: Sequence[Verified]) -> None:
 
 
 def _table(one: Verified) -> Table:
-    title = f"{one.campaign} ({one.about})" if one.campaign is not None else one.about
-    table = Table(title=Text(title), title_justify="left", title_style="", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     table.add_column("check")
     for name in ("proved", "not provable", "differ"):
         table.add_column(name, justify="right")

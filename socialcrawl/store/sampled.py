@@ -6,7 +6,7 @@ All of it can be made again from picks and outcomes; nothing reads it back.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, select
 
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.tables import sampled
@@ -35,3 +35,9 @@ def keep(connection: Connection, campaign: int, rows: Sequence[Sampled]) -> None
     add = inserting(connection, sampled, ("campaign", *Sampled._fields))
     for begin in range(0, len(rows), CHUNK):
         add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
+
+
+def read_sampled(connection: Connection, campaign: int) -> dict[int, Sampled]:
+    """Return what a campaign has drawn as it was last written, by node; called in a transaction."""
+    columns = select(*(sampled.c[name] for name in Sampled._fields)).where(sampled.c.campaign == campaign)
+    return {row[0]: Sampled(*row) for row in connection.execute(columns)}

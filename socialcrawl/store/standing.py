@@ -7,7 +7,7 @@ has changed is written when it returns, and nothing reads it back.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, select
 
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.tables import standing
@@ -47,3 +47,9 @@ def keep(connection: Connection, campaign: int, rows: Sequence[Standing]) -> Non
     add = inserting(connection, standing, NAMES)
     for begin in range(0, len(rows), CHUNK):
         add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
+
+
+def read_standings(connection: Connection, campaign: int) -> dict[int, Standing]:
+    """Return the standings of a campaign as they were last written, by node; called in a transaction."""
+    columns = select(*(standing.c[name] for name in NAMES[1:])).where(standing.c.campaign == campaign)
+    return {row[0]: Standing(*row) for row in connection.execute(columns)}

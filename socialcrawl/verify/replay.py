@@ -51,6 +51,11 @@ class Replay:
         self._renamed: set[Node] = set()  # seeds that no name leads to any more
         self._n = story.since
 
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return f"pick {self._n}"
+
     def run(self, watch: Watch = lambda what, done, total: None) -> Crawling:
         """Replay all decisions; the crawl as it is after the last of them."""
         story, what = self.story, f"replaying {self.story.begun.name}"

@@ -65,6 +65,7 @@ class Story:
         topics: the first pick.n under each new topic.
         erased: the first pick.n that was decided after everything that was erased.
         same: accounts that turned out to be another one.
+        settings: the newest, as they are stored.
         renamed: how many names of seeds lead to nobody who was asked, as names change hands.
     """
 
@@ -73,6 +74,7 @@ class Story:
     topics: Sequence[int]
     erased: int
     same: Mapping[Node, Node]
+    settings: Mapping[str, Any]
     renamed: int = 0
 
     @property
@@ -116,8 +118,10 @@ def read_story(connection: Opened, name: str) -> Story:
     seats = (begun.identity.get("seeds") or {}).get("usernames") or []
     names = traces.enlisted(begun.platform, seats)
     lines = _Lines(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))
-    stages = list(_stages(begun, traces.versions(begun), lines))
-    return Story(begun, stages, topics, max(erased, default=0), same, len(seats) - len(stages[-1].names))
+    known = traces.versions(begun)
+    stages = _stages(begun, known, lines)
+    lost = len(seats) - len(stages[-1].names)
+    return Story(begun, stages, topics, max(erased, default=0), same, known[-1].settings, lost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,19 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from socialcrawl.crawls import Crawling
+from socialcrawl.limits.budget import dollars
 from socialcrawl.model import Node
+from socialcrawl.store.bills import sum_bills
 from socialcrawl.store.database import Opened
 from socialcrawl.store.summary import campaigns
 from socialcrawl.store.traces import Traces
-from socialcrawl.verify.findings import ACCOUNT, Check, Verified
+from socialcrawl.verify.bills import Bills
+from socialcrawl.verify.findings import ACCOUNT, MALFORMED, Check, Verified
+from socialcrawl.verify.integrity import check_order, check_references, check_shared
+from socialcrawl.verify.outcomes import Outcomes
 from socialcrawl.verify.replay import Replay
+from socialcrawl.verify.standing import check_standings
 from socialcrawl.verify.story import read_story
 
 Watch = Callable[[str, int, int | None], None]
@@ -28,15 +35,33 @@ def verify(connection: Opened, campaign: str | None = None, watch: Watch = lambd
     names = [name for _, name in campaigns(connection)] if campaign is None else [campaign]
     for name in names:
         yield _one(connection, name, watch)
+    yield Verified(None, "all campaigns", check_shared(connection))
 
 
 def _one(connection: Opened, name: str, watch: Watch) -> Verified:
     story = read_story(connection, name)
     replay = Replay(connection, story)
-    replay.run(watch)
-    checks: list[Check] = [replay.picks, replay.scores]
+    crawl = _run(replay.picks, replay, watch)
+    outcomes = Outcomes(connection, story)
+    _run(outcomes.outcomes, outcomes, watch)
+    bills = Bills(connection, story)
+    _run(bills.costs, bills, watch)
+    rows = [check_order(connection, story.begun.id), check_references(connection, story.begun.id)]
+    checks = [replay.picks, replay.scores, *check_standings(connection, story.begun.id, crawl), *outcomes.checks]
+    checks += [bills.costs, bills.pages, *rows]
     _name_accounts(Traces(connection), checks)
-    return Verified(name, f"{story.kind}, {story.begun.platform}", checks)
+    requests, mills = sum_bills(connection, story.begun.id)
+    about = f"{story.kind}, {story.begun.platform}; {requests:,} requests, {dollars(mills)} by the price table"
+    return Verified(name, about, checks)
+
+
+def _run(check: Check, part: Replay | Outcomes | Bills, watch: Watch) -> Crawling | None:
+    """Run a part of the verification, to its end or to rows that no campaign has stored, which is a difference."""
+    try:
+        return part.run(watch)
+    except MALFORMED as error:
+        check.differ(part.place, "rows", f"{error} ({type(error).__name__})", "rows that can be read")
+        return None
 
 
 def _name_accounts(traces: Traces, checks: Sequence[Check]) -> None:

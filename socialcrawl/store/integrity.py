@@ -1,0 +1,101 @@
+"""Whether the rows of a campaign belong together: each outcome to its pick, each link to its outcome, and so on.
+
+Questions in SQL that find what does not. Called in a transaction.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, text
+
+MOST = 11  # of what is found; one more than is told
+
+ORDER = {
+    ("pick", "n"): """
+select n, 'the decision before it is missing' from pick p where campaign = :campaign and n > 0
+and not exists (select 1 from pick q where q.campaign = p.campaign and q.n = p.n - 1)""",
+    ("pick", "batch"): """
+select n, batch from pick p where campaign = :campaign and not exists (select 1 from pick q
+where q.campaign = p.campaign and (q.n = p.n and p.batch = p.n or q.n = p.n - 1 and q.batch = p.batch))""",
+    ("pick", "outcome"): """
+select p.n, 'missing' from pick p where p.campaign = :campaign
+and p.n < (select max(n) from outcome where campaign = :campaign)
+and not exists (select 1 from outcome o where o.campaign = p.campaign and o.n = p.n)""",
+    ("outcome", "n"): """
+select o.n, 'there is no such pick' from outcome o where o.campaign = :campaign
+and not exists (select 1 from pick p where p.campaign = o.campaign and p.n = o.n)""",
+    ("outcome", "node"): """
+select o.n, o.node from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and o.node <> p.node""",
+    ("epoch", "number"): """
+select number, 'the one before it is missing' from epoch e where campaign = :campaign and number > 0
+and not exists (select 1 from epoch f where f.campaign = e.campaign and f.number = e.number - 1)""",
+    ("version", "number"): """
+select number, 'the one before it is missing' from version v where campaign = :campaign and number > 0
+and not exists (select 1 from version w where w.campaign = v.campaign and w.number = v.number - 1)""",
+}
+"""By table and column what has an order: a query for (number, what is stored) of each row that is out of it."""
+
+REFERENCES = {
+    ("pick", "node"): """
+select n, node from pick p where campaign = :campaign and node >= 0
+and not exists (select 1 from account a where a.node = p.node)""",
+    ("link", "n"): """
+select distinct n, n from link l where campaign = :campaign
+and not exists (select 1 from outcome o where o.campaign = l.campaign and o.n = l.n)""",
+    ("link", "node"): """
+select n, node from link l where campaign = :campaign
+and not exists (select 1 from account a where a.node = l.node)""",
+    ("request", "n"): """
+select id, n from request r where campaign = :campaign and n >= 0
+and not exists (select 1 from pick p where p.campaign = r.campaign and p.n = r.n)""",
+    ("shadow", "n"): """
+select distinct n, n from shadow s where campaign = :campaign
+and not exists (select 1 from pick p where p.campaign = s.campaign and p.n = s.n)""",
+}
+"""The same of what refers to rows of other tables: (number, what it refers to) where there is no such row."""
+
+SHARED = {
+    ("post", "author"): """
+select id, author from post p where not exists (select 1 from account a where a.node = p.author)""",
+    ("mention", "post"): """
+select post, post from mention m where not exists (select 1 from post p where p.id = m.post)""",
+    ("mention", "node"): """
+select post, node from mention m where not exists (select 1 from account a where a.node = m.node)""",
+}
+"""The same of tables that all campaigns share."""
+
+GAPS = """
+select id, id - 1 from request r where id > 1 and not exists (select 1 from request q where q.id = r.id - 1) order by id
+"""
+
+
+class Stray(NamedTuple):
+    """A row that does not belong: its table, its number there, the column that is wrong, and what is in it."""
+
+    table: str
+    number: Any
+    column: str
+    stored: Any
+
+
+def find_strays(
+    connection: Connection, questions: Mapping[tuple[str, str], str], campaign: int | None = None
+) -> Iterator[Stray]:
+    """Yield the rows that do not belong, the first of each kind; `campaign` is a campaign.id."""
+    values = {} if campaign is None else {"campaign": campaign}
+    for (table, column), sql in questions.items():
+        for number, stored in connection.execute(text(f"{sql} limit {MOST}"), values):
+            yield Stray(table, number, column, stored)
+
+
+def count_rows(connection: Connection, tables: Sequence[str], campaign: int | None = None) -> int:
+    """Return how many rows some tables have, those of a campaign where it is given."""
+    mine = "" if campaign is None else f" where campaign = {int(campaign)}"
+    counts = (f"select count(*) from {name}{mine}" for name in tables)  # noqa: S608  (names of our own)
+    return sum(int(connection.execute(text(sql)).scalar_one()) for sql in counts)
+
+
+def find_gaps(connection: Connection) -> list[tuple[int, int]]:
+    """Return (request.id, the last number that is missing before it) of the gaps in the ledger, the first ones."""
+    return [(int(row[0]), int(row[1])) for row in connection.execute(text(f"{GAPS} limit {MOST}"))]

@@ -1,0 +1,210 @@
+"""What the picks of a campaign have read, read again: from the ledger and the posts that are stored (section 2.3).
+
+The ledger says which posts a pick has read; where it does not (imports, older programs), they are those of the account
+that were there by then. Posts that are not held any more count as nothing. Nothing is written.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from socialcrawl.model import USEFUL
+from socialcrawl.relevance import Hits
+from socialcrawl.store.bulk import Lookup, among
+from socialcrawl.store.counted import counted
+from socialcrawl.store.erasure.ledger import Came, came_of
+from socialcrawl.store.linking import Linking, links_of
+from socialcrawl.store.seen import stale
+from socialcrawl.store.tables import campaign as table
+from socialcrawl.store.tables import link, mention, outcome, pick, post, request
+
+CHUNK = 1_000  # picks at a time
+MANY = 20_000  # posts that some picks have read together, at most; one pick may have read more
+PAGE = ("n", "part", "kind", "digest", "arrived_at", "posts", "post_ids", "nodes", "answer")
+Count = Callable[[Sequence[str]], Mapping[str, int]]
+
+
+@dataclass(slots=True)
+class Sum:
+    """What a pick has read: occurrences in all of its posts, and in those that mention each node.
+
+    `posts` counts its posts, `found` has the nodes that its pages are about, in order; `ordered` says that the targets
+    are in order of first mention.
+    """
+
+    linking: Linking
+    hits: int = 0
+    targets: dict[int, int] = field(default_factory=dict)
+    ordered: bool = True
+    first: dict[str, int] = field(default_factory=dict)
+    posts: int = 0
+    found: dict[int, None] = field(default_factory=dict)
+
+    def add(
+        self,
+        ids: Sequence[str],
+        pairs: Sequence[tuple[int, int]],
+        counts: Mapping[str, int],
+        follows: Sequence[int] = (),
+        part: int = 0,
+    ) -> None:
+        """Add a page.
+
+        Args:
+            ids: its posts.
+            pairs: (place of a post, node mentioned).
+            counts: the occurrences in each post.
+            follows: whom the account follows.
+            part: its place in the conversation.
+        """
+        again = stale(self.first, ids, part)
+        here = [0 if place in again else counts.get(key, 0) for place, key in enumerate(ids)]
+        self.posts += len(ids)
+        self.hits += sum(here)
+        for _, node, many in self.linking.counts(ids, pairs, here):
+            self.targets[node] = self.targets.get(node, 0) + many
+        for node in follows if self.linking.links.follows else ():
+            self.targets[node] = self.targets.get(node, 0) + self.linking.links.follows
+
+    def of(self, nodes: Sequence[int]) -> list[int]:
+        """The occurrences for each of `nodes`, as they stand in links.
+
+        A held answer may call an account by another number than the page that it was made of: order tells which.
+        """
+        if self.ordered and len(nodes) == len(self.targets) and any(node not in self.targets for node in nodes):
+            return list(self.targets.values())
+        return [self.targets.get(node, 0) for node in nodes]
+
+
+class Reread:
+    """The picks of one campaign, and what they have read. Called in a transaction.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        hits: counts the occurrences of a topic in a post.
+    """
+
+    def __init__(self, connection: Connection, campaign: int, hits: Hits) -> None:
+        self.connection, self.campaign, self.hits = connection, campaign, hits
+        mine = connection.execute(select(table.c.settings, table.c.platform).where(table.c.id == campaign)).one()
+        self.linking = Linking(connection, links_of(mine.settings), mine.platform, hits)
+        again = (post.c.metrics_at != post.c.fetched_at).label("again")
+        texts = select(post.c.id, again, *counted(connection, mine.platform))
+        self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
+        told = (request.c.id, request.c.digest, request.c.kind, request.c.arrived_at, request.c.post_ids)
+        self._asked = Lookup(connection, select(*told, request.c.nodes).where(among(connection, request.c.digest)))
+        theirs = select(post.c.author, post.c.id, post.c.fetched_at)
+        self._theirs = Lookup(connection, theirs.where(among(connection, post.c.author)))
+        named = select(mention.c.post, mention.c.node)
+        self._named = Lookup(connection, named.where(among(connection, mention.c.post)))
+
+    def picks(self) -> Iterator[Sequence[Any]]:
+        """Yield some picks after the others, with their outcomes; those of an open batch have none yet."""
+        both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
+        found = (outcome.c.at, outcome.c.missing, outcome.c.posts, outcome.c.value, outcome.c.occurrences)
+        columns = select(pick.c.n, pick.c.node, pick.c.act, *found, outcome.c.mark).outerjoin(outcome, both)
+        last = -1
+        while rows := self.connection.execute(
+            columns.where(pick.c.campaign == self.campaign, pick.c.n > last).order_by(pick.c.n).limit(CHUNK)
+        ).all():
+            yield from _bounded(rows)
+            last = rows[-1].n
+
+    def pages(self, first: int, last: int, *, every: bool = False) -> list[tuple[Any, Came | None]]:
+        """The answers that served picks `first` to `last`, and what the ledger knows of each.
+
+        Args:
+            first: the number of a pick.
+            last: the number of a later one.
+            every: whether answers are wanted too that have neither posts nor tell whom an account follows.
+        """
+        mine = (request.c.campaign == self.campaign) & request.c.n.between(first, last)
+        told = request.c.posts > 0
+        if every or self.linking.links.follows:
+            told |= request.c.nodes.is_not(None)  # of pages without posts, those that tell whom an account follows
+        some = select(request.c.id, *(request.c[name] for name in PAGE)).where(mine, request.c.kind.in_(USEFUL), told)
+        rows = self.connection.execute(some.order_by(request.c.n, request.c.part, request.c.id)).all()
+        held = [row for row in rows if row.kind == "held"]
+        origins: dict[str, list[Any]] = {}
+        for one in self._asked.rows(list({row.digest for row in held if row.digest is not None})):
+            origins.setdefault(one.digest, []).append(one)
+        made_of = {row.id: _origin(row, origins.get(row.digest, ())) for row in held}
+        return [(row, made_of[row.id] if row.kind == "held" else came_of(row)) for row in rows]
+
+    def read(
+        self, pages: Sequence[tuple[Any, Came | None]], counts: Mapping[str, int]
+    ) -> tuple[dict[int, Sum], set[int]]:
+        """The sums of each pick, and the picks of which the ledger does not know all posts."""
+        # A page that was asked for twice, as the first answer was forgotten, counts once: as it came last.
+        latest = {(row.n, row.part): came for row, came in pages}
+        sums: dict[int, Sum] = {}
+        for (n, part), came in latest.items():
+            if came is not None:
+                mine = sums.setdefault(n, Sum(self.linking))
+                mine.add(came.ids, came.pairs, counts, came.follows, part)
+                mine.found |= dict.fromkeys(came.found)
+        return sums, {n for (n, _), came in latest.items() if came is None}
+
+    def by_author(self, rows: Sequence[Any], count: Count) -> dict[int, Sum]:
+        """What picks have read, of which the ledger does not say: the accounts' posts that were there by then.
+
+        Args:
+            rows: the picks.
+            count: gives the occurrences in posts, by their ids.
+        """
+        posts: dict[int, list[tuple[str, str]]] = {}
+        for author, key, came_at in self._theirs.rows([row.node for row in rows]):
+            posts.setdefault(author, []).append((key, came_at))
+        ids = {row.n: [key for key, came_at in posts.get(row.node, ()) if came_at <= row.at] for row in rows}
+        everything = [key for some in ids.values() for key in some]
+        counts, named = count(everything), self._mentioned(everything)
+        sums = {n: Sum(self.linking, ordered=False) for n in ids}
+        for n, some in ids.items():
+            sums[n].add(some, [(place, node) for place, key in enumerate(some) for node in named.get(key, ())], counts)
+        return sums
+
+    def links(self, first: int, last: int) -> dict[int, list[Any]]:
+        """The stored links of picks `first` to `last`, by pick.n, in order: (n, position, node, alpha)."""
+        mine = (link.c.campaign == self.campaign) & link.c.n.between(first, last)
+        columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(mine)
+        found: dict[int, list[Any]] = {}
+        for row in self.connection.execute(columns.order_by(link.c.n, link.c.position)):
+            found.setdefault(row.n, []).append(row)
+        return found
+
+    def texts(self, ids: Sequence[str]) -> Sequence[Any]:
+        """The posts of those ids that are stored: (id, whether it was read again later, what `hits` is given)."""
+        return self._texts.rows(ids)
+
+    def count(self, ids: Sequence[str]) -> dict[str, int]:
+        """The occurrences in those posts that are stored, by id."""
+        return {key: self.hits(*told) for key, _, *told in self.texts(ids)}
+
+    def _mentioned(self, ids: Sequence[str]) -> dict[str, list[int]]:
+        named: dict[str, list[int]] = {}
+        for key, node in self._named.rows(ids):
+            named.setdefault(key, []).append(node)
+        return named
+
+
+def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:
+    """Picks in parts that have read MANY posts at most, or are one pick."""
+    part: list[Any] = []
+    posts = 0
+    for row in rows:
+        if part and posts + (row.posts or 0) > MANY:
+            yield part
+            part, posts = [], 0
+        part.append(row)
+        posts += row.posts or 0
+    yield part
+
+
+def _origin(row: Any, known: Iterable[Any]) -> Came | None:
+    """The page that a held answer was made of, as `held.Held` chose it: the newest that the platform had given."""
+    before = [one for one in known if one.kind in ("ok", "missing") and one.id < row.id]
+    newest = max(before, key=lambda one: (one.arrived_at, one.id), default=None)
+    return None if newest is None else came_of(newest)

@@ -1,0 +1,45 @@
+"""Whether the rows of a database belong together."""
+
+from socialcrawl.store.database import Opened
+from socialcrawl.store.integrity import ORDER, REFERENCES, SHARED, Stray, count_rows, find_gaps, find_strays
+from socialcrawl.verify.findings import Check
+
+ROLLED_BACK = "numbers that the ledger skips: a server does so where a transaction failed"
+
+
+def check_order(connection: Opened, campaign: int) -> Check:
+    """Check that decisions are numbered without gaps, in batches, and that each finished one has its outcome."""
+    check = Check("order of decisions")
+    for stray in find_strays(connection, ORDER, campaign):
+        _note(check, stray, "what the rows beside it say")
+    check.prove(count_rows(connection, ("pick", "outcome", "epoch", "version"), campaign) - check.differing)
+    return check
+
+
+def check_references(connection: Opened, campaign: int) -> Check:
+    """Check that picks, links, requests and shadows refer to rows that are there."""
+    check = Check("references")
+    for stray in find_strays(connection, REFERENCES, campaign):
+        _note(check, stray, "a row that is there")
+    check.prove(count_rows(connection, ("pick", "link", "request", "shadow"), campaign) - check.differing)
+    return check
+
+
+def check_shared(connection: Opened) -> list[Check]:
+    """Check what the campaigns of a database share: posts and mentions, and the numbers of the ledger."""
+    posts, numbers = Check("posts and mentions"), Check("numbers of requests")
+    for stray in find_strays(connection, SHARED):
+        _note(posts, stray, "a row that is there")
+    posts.prove(count_rows(connection, ("post", "mention")) - posts.differing)
+    gaps = find_gaps(connection)
+    for number, last in gaps:
+        if connection.dialect.name == "postgresql":
+            numbers.leave(ROLLED_BACK)
+        else:
+            numbers.differ(f"request {number}", f"request {last}", None, "the request before it")
+    numbers.prove(count_rows(connection, ("request",)) - len(gaps))
+    return [posts, numbers]
+
+
+def _note(check: Check, stray: Stray, told: str) -> None:
+    check.differ(f"{stray.table} {stray.number}", stray.column, stray.stored, told)

@@ -1,0 +1,263 @@
+"""What the picks of a campaign found, computed again from the posts that are stored (section 2.3).
+
+The ledger says which posts each pick has read. Their texts are counted again: matches, outcomes and link weights have
+to follow from them, by the same code that computes them anew for another topic (`store.reread`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from socialcrawl.crawls import predicate, wider
+from socialcrawl.errors import SettingsError
+from socialcrawl.model import ON_TOPIC, WIDER, Node, Who, unix
+from socialcrawl.plan import about
+from socialcrawl.relevance import Topic, worth
+from socialcrawl.sources.focusing import NOBODY, Predicate
+from socialcrawl.store.audits import named as called
+from socialcrawl.store.counting import COUNTING, Counting
+from socialcrawl.store.database import Opened
+from socialcrawl.store.erasure.ledger import Came
+from socialcrawl.store.erasure.tombstones import reasons
+from socialcrawl.store.matches import Matches, read_matches
+from socialcrawl.store.reread import Reread, Sum
+from socialcrawl.verify.findings import Check, is_equal
+from socialcrawl.verify.replay import FORGOTTEN, IMPORTED
+from socialcrawl.verify.story import Story
+
+READ = ("seed", "expand", "recrawl", "walk", "import")  # acts that read an account's posts
+FOUND = ("search", "inward")  # acts that find accounts by posts of others
+CLEANED = "@forgotten"  # what stands in texts for names that were erased
+NO_PAGE = "look-ups of accounts, whose answers are not kept"
+NOT_LISTED = "the ledger does not say which posts were read (an older program, or an import)"
+EDITED = "from posts that were read again later and may have been edited"
+UNNAMED = "from texts in which names were erased"
+EARLIER_RULE = "counted by the rule of an earlier socialcrawl"
+BY_NAME = "judged by names, which may have been others"
+ERASED = "erased, on request or by age: nobody can count them again"
+EDITABLE = ("bluesky", "mastodon", "web")  # platforms on which a post keeps its id when it is edited
+Watch = Callable[[str, int, int | None], None]
+
+
+class Outcomes:
+    """The outcomes and links of a campaign, held against what its posts make of them.
+
+    Args:
+        connection: the database, in a transaction.
+        story: the campaign.
+
+    Attributes:
+        posts: whether the posts that the ledger lists are stored.
+        matches: the occurrences of the topic in posts.
+        outcomes: posts, occurrences and value of each pick.
+        links: whom each pick linked to, with weights.
+    """
+
+    def __init__(self, connection: Opened, story: Story) -> None:
+        self.connection, self.story = connection, story
+        self.posts, self.matches = Check("posts of the ledger"), Check("matches")
+        self.outcomes, self.links = Check("outcomes"), Check("link weights")
+        self._settings = story.stages[-1].settings
+        self.place = "the first pick"  # where it is
+        self._doubts: dict[str, str] = {}  # of the posts at hand, why their texts may be others
+
+    @property
+    def checks(self) -> list[Check]:
+        """All of them."""
+        return [self.posts, self.matches, self.outcomes, self.links]
+
+    def run(self, watch: Watch = lambda what, done, total: None) -> None:
+        """Check everything."""
+        try:
+            topic = about(self._settings)
+            self._judges = self._predicates()
+        except SettingsError as error:  # a file of the campaign is not here
+            self.outcomes.leave(str(error))
+            return
+        if self._counted_otherwise(topic):
+            self.outcomes.leave(EARLIER_RULE)
+            return
+        self._topic = topic
+        self._reread = Reread(self.connection, self.story.begun.id, topic.hits)
+        self._matching = Matches(self.connection, self.story.begun.id)
+        self._check_matches()
+        for picks in self._reread.picks():
+            self._some(picks)
+            watch(f"counting {self.story.begun.name}", picks[-1].n + 1, None)
+
+    def _predicates(self) -> tuple[Predicate, Predicate | None] | None:
+        return (predicate(self._settings), wider(self._settings)) if self._settings.kind == "sample" else None
+
+    def _counted_otherwise(self, topic: Topic) -> bool:
+        identity = self.story.begun.identity
+        return bool(identity.get("topic")) and identity.get(COUNTING, 1) < Counting.of(topic).since
+
+    def _check_matches(self) -> None:
+        """Count the posts again that are said to match."""
+        for rows in read_matches(self.connection, self.story.begun.id):
+            told = {row.post: row for row in rows}
+            counts = self._count(list(told))
+            for key, row in told.items():
+                if key not in counts:
+                    self.matches.differ(f"post {key}", "text", "nothing", "a post that matches")
+                elif counts[key] == row.occurrences:
+                    self.matches.prove()
+                elif key in self._doubts:
+                    self.matches.leave(self._doubts[key])
+                else:
+                    self.matches.differ(f"post {key}", "occurrences", row.occurrences, counts[key])
+
+    def _count(self, ids: Sequence[str]) -> dict[str, int]:
+        """The occurrences in posts; notes why the texts of some may have been others when they came."""
+        found: dict[str, int] = {}
+        editable = self.story.begun.platform in EDITABLE
+        for key, again, *told in self._reread.texts(ids):
+            found[key] = self._topic.hits(*told)
+            if CLEANED in told[0]:
+                self._doubts[key] = UNNAMED
+            elif again and editable:
+                self._doubts[key] = EDITED
+        return found
+
+    def _some(self, picks: Sequence[Any]) -> None:
+        self._doubts = {}
+        first, last = picks[0].n, picks[-1].n
+        self.place = f"pick {first} to {last}"
+        pages = self._reread.pages(first, last, every=True)
+        counts = self._count(list(dict.fromkeys(key for _, came in pages if came is not None for key in came.ids)))
+        self._present(pages, counts)
+        self._match(counts)
+        sums, unknown = self._reread.read(pages, counts)
+        unlisted = [row for row in picks if self._is_unlisted(row, sums, unknown)]
+        sums |= self._reread.by_author(unlisted, self._count)
+        links, named = self._reread.links(first, last), self._names(picks)
+        for row in picks:
+            if row.at is not None:
+                read = sums.get(row.n) or Sum(self._reread.linking)
+                self._one(row, read, links.get(row.n, []), self._why(row, read, {one.n for one in unlisted}), named)
+
+    def _is_unlisted(self, row: Any, sums: Mapping[int, Sum], unknown: set[int]) -> bool:
+        read = row.at is not None and row.missing is None and row.act in READ
+        return read and (row.n in unknown or bool(row.posts and row.n not in sums))
+
+    def _present(self, pages: Sequence[tuple[Any, Came | None]], there: Mapping[str, int]) -> None:
+        """Hold the ledger against the posts: each that came is stored, or was erased."""
+        own = [(row, came) for row, came in pages if came is not None and row.kind != "held"]
+        gone = [key for _, came in own for key in came.ids if key not in there]
+        erased = reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
+        for row, came in own:
+            stored = sum(key in there for key in came.ids)
+            self.posts.prove(stored)
+            if row.n < self.story.erased:  # what was erased is in the number of posts, and no longer in the list
+                self.posts.leave(ERASED, max(0, (row.posts or 0) - len(came.ids)))
+            for key in came.ids if stored < len(came.ids) else ():
+                if key in erased:
+                    self.posts.leave(ERASED)
+                elif key not in there:
+                    self.posts.differ(f"request {row.id}", f"post {key}", None, f"read by pick {row.n}")
+
+    def _match(self, counts: Mapping[str, int]) -> None:
+        """Look for posts that match, and are not said to."""
+        matching = [key for key, many in counts.items() if many and key not in self._doubts]
+        said = self._matching.of(matching)
+        for key in matching:
+            if key not in said:
+                self.matches.differ(f"post {key}", "occurrences", 0, counts[key])
+
+    def _why(self, row: Any, read: Sum, unlisted: set[int]) -> str | None:
+        """Why what a pick has read may differ from what was stored then; None where it may not."""
+        if row.n in unlisted:
+            return NOT_LISTED
+        return next((self._doubts[key] for key in read.first if key in self._doubts), None)
+
+    def _names(self, picks: Sequence[Any]) -> Mapping[int, Who]:
+        """What those are called whom a walk read, as that may tell who is on topic."""
+        walks = [row.node for row in picks if row.act == "walk"]
+        return called(self.connection, walks) if walks and self._judges else {}
+
+    def _one(self, row: Any, read: Sum, links: Sequence[Any], why: str | None, named: Mapping[int, Who]) -> None:
+        """Check one pick that was answered."""
+        if row.missing is not None:
+            self._hold(row, {"value": 0.0, "occurrences": 0}, FORGOTTEN if row.missing == "forgotten" else None)
+            self._linked(row, links, Sum(self._reread.linking), None)
+        elif row.act == "resolve":
+            self.outcomes.leave(NO_PAGE)
+        elif row.act == "probe":
+            self._probed(row)
+        elif row.act in FOUND:
+            self._hold(row, {"posts": read.posts, "value": 0.0, "occurrences": 0}, why)
+            own = {row.node} if row.act == "inward" else set()
+            read.targets = {node: 0 for node in read.found if node not in own}
+            self._linked(row, links, read, why)
+        elif row.act == "import" and not row.posts:
+            self.outcomes.leave(IMPORTED)
+            self.links.leave(IMPORTED, len(links))
+        else:
+            value, doubt = self._value(row, read.hits, named)
+            told = {"posts": read.posts, "occurrences": read.hits, "value": value}
+            self._hold(row, told, why or (doubt if row.value != value else None))
+            self._linked(row, links, read, why)
+
+    def _value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
+        """The value of who was read, and why it may have been another."""
+        if row.act != "walk" or self._judges is None:
+            return worth(hits), None
+        whose, broad = self._judges
+        who = named.get(row.node, NOBODY)
+        by_name = any(one.patterns or one.expressions or one.labels for one in self._judges if one is not None)
+        value = ON_TOPIC if whose.holds(who, hits) else WIDER if broad is not None and broad.holds(who, hits) else 0.0
+        return value, BY_NAME if by_name else None
+
+    def _probed(self, row: Any) -> None:
+        """Check the judgement of a test of life by the rule of the campaign."""
+        rule = self._settings.refresh.activity(self.story.begun.platform)
+        told = float(rule.alive(row.mark, unix(row.at), None))
+        if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
+            told = 1.0  # it is there, and shows what it does to its friends only
+        self._hold(row, {"value": told}, None)
+
+    def _hold(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
+        wrong = {name: value for name, value in told.items() if not is_equal(getattr(row, name), value)}
+        if not wrong:
+            self.outcomes.prove()
+        elif why is not None:
+            self.outcomes.leave(why)
+        else:
+            for name, value in wrong.items():
+                self.outcomes.differ(f"pick {row.n}", name, getattr(row, name), value)
+
+    def _linked(self, row: Any, links: Sequence[Any], read: Sum, why: str | None) -> None:
+        """Check the links of a pick, in order; after an erasure some are left out, which may change the order."""
+        named = self._named(links, read)
+        pairs = [(one, None if node is None else worth(read.targets[node]))
+                 for one, node in zip(links, named, strict=True)]  # fmt: skip
+        wrong = [(one, alpha) for one, alpha in pairs if alpha is None or not is_equal(one.alpha, alpha)]
+        there = {*named}
+        lost = [node for node in read.targets if node not in there]
+        ordered = [node for node in named if node is not None] == [node for node in read.targets if node in there]
+        moved = not ordered and read.ordered and row.n >= self.story.erased
+        if why is not None and (wrong or lost or moved):
+            self.links.leave(why, len(links))
+            return
+        self.links.prove(len(links) - len(wrong))
+        place = f"pick {row.n}"
+        for one, alpha in wrong:
+            column = "link" if alpha is None else "weight of the link"
+            self.links.differ(place, f"{column} to account {one.node}", one.alpha, alpha)
+        for node in lost:
+            self.links.differ(place, f"link to account {node}", None, worth(read.targets[node]))
+        if moved and not (wrong or lost):
+            self.links.differ(place, "order of links", [one.node for one in links], [*read.targets])
+
+    def _named(self, links: Sequence[Any], read: Sum) -> list[int | None]:
+        """The account of each link as the posts have it, each once; None where they do not name it.
+
+        A name may have turned out to be another account, so that the page has another number.
+        """
+        nodes: list[int] = [one.node for one in links]
+        left = dict.fromkeys(read.targets, True)
+        if read.ordered and len(nodes) == len(left) and any(node not in left for node in nodes):
+            return [mine if self._may_be(node, mine) else None for node, mine in zip(nodes, left, strict=True)]
+        return [node if left.pop(node, False) else None for node in nodes]
+
+    def _may_be(self, node: int, other: int) -> bool:
+        return node == other or self.story.meant(Node(node)) == self.story.meant(Node(other))
