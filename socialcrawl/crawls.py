@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.collect.control import Controlled
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import Estimator, named
 from socialcrawl.collect.seeds import Seeds
@@ -51,8 +52,10 @@ def make_crawl(
 def chosen(settings: Settings) -> tuple[Estimator, Strategy]:
     """The estimator and the strategy of a campaign, which have learned nothing yet."""
     how = settings.crawl
-    estimator = _estimator(settings, how.estimator, how.regressor)
-    return estimator, strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
+    choice = strategy(how.strategy, seed=settings.seed, q=how.q, zeta=how.zeta)
+    if how.control:
+        choice = Controlled(choice, how.control, settings.seed)
+    return _estimator(settings, how.estimator, how.regressor), choice
 
 
 def past(settings: Settings, names: Sequence[Node], topics: Sequence[int] = (), queries: Sequence[Node] = ()) -> Seeds:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from socialcrawl.collect.control import STEERED, arms
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
 from socialcrawl.collect.estimators.contract import Terms
@@ -54,6 +55,7 @@ class Decision:
         features: by name, as `graph.COLUMNS`.
         turn: the estimator that spoke.
         intercept, parts: how the score is made; no parts where the estimator is no sum.
+        drawn: how the account was drawn for comparison (`[crawl] control`), as `control.arms`; 0: it was not.
         agrees: whether score and features are those that were stored with the pick; None: there is no pick.
         why: where they are not, what happened to the history after the decision.
     """
@@ -67,6 +69,7 @@ class Decision:
     turn: str
     intercept: float
     parts: list[Part]
+    drawn: int = STEERED
     agrees: bool | None = None
     why: str | None = None
 
@@ -275,9 +278,13 @@ class _Case:
             _called(speaks, estimator),
             terms.intercept if terms else 0.0,
             _parts(terms, self.crawl, row) if terms else [],
+            STEERED if n is None else self._drawn(taken + n - self.before),
             agrees,
             self._changed() if agrees is False else None,
         )
+
+    def _drawn(self, step: int) -> int:
+        return int(arms(self.settings.seed, self.settings.crawl.control, step, 1)[0])
 
     def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
         stored = self.traces.picked(self.begun.id, n)

@@ -28,7 +28,8 @@ __all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
 
 # Settings into which a token or a secret address may be pasted: they are never shown.
 COLLECTS = (
-    "estimator", "switch_after", "start", "strategy", "q", "zeta", "nr_d", "features", "regressor", "shadows",
+    "estimator", "switch_after", "start", "strategy", "q", "zeta", "control", "nr_d", "features", "regressor",
+    "shadows",
 )  # fmt: skip
 """Keys of [crawl] that only a campaign of kind collect has."""
 OTHERS: dict[str, tuple[str, ...]] = {
@@ -141,7 +142,8 @@ class Settings(Section):
         if whole["seeds"]["lists"]:
             chosen["seeds"]["lists"] = whole["seeds"]["lists"]
         chosen["crawl"] = {key: whole["crawl"][key] for key in ("estimator", "switch_after", "start")}
-        later = ("strategy", "q", "zeta", "nr_d", "features", "regressor", "links")  # older campaigns have the defaults
+        # Older campaigns have the defaults.
+        later = ("strategy", "q", "zeta", "control", "nr_d", "features", "regressor", "links")
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}

@@ -26,7 +26,7 @@ FLOORS = [
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
-    | {"secret", "optouts", "pasted", "words"}
+    | {"secret", "optouts", "pasted", "words", "intervals"}
     | {"hosts", "permissions", "locks"},
     {"model", "errors", "terminal", "__init__"},
 ]
@@ -56,7 +56,7 @@ HOMES = {
     "psycopg": ("store/",),
     "warcio": ("store/exports/",),
     "datasette": ("apps/explore.py",),
-    "scipy": ("importance/", "sample/"),
+    "scipy": ("importance/", "sample/", "intervals.py"),
     "sklearn": ("collect/estimators/", "sample/"),
     "pydantic": ("settings.py", "sections/", "policies.py"),
     "tenacity": ("limits/",),

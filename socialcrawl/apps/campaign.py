@@ -16,12 +16,14 @@ from rich.console import Console
 
 from socialcrawl.apps.quote import already, still
 from socialcrawl.apps.report import Known, Spending, knowledge, known, show
+from socialcrawl.apps.sample_report import finite
 from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
 from socialcrawl.explain import unread
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.shape import allowed
 from socialcrawl.model import MILLS_PER_DOLLAR, Stop, Wait, iso
+from socialcrawl.reports.steering import Steering, steering
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
 from socialcrawl.store.judgement import Judgement
@@ -42,7 +44,8 @@ CODES = {"done": DONE, "failed": FAILED, "budget": STOPPED, "room": STOPPED, "in
 class Ending:
     """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best.
 
-    `unread` are named seeds that could not be read, with why; `tracked` is what one that does not collect knows.
+    `unread` are named seeds that could not be read, with why; `tracked` is what one that does not collect knows,
+    `gained` what the estimator of one that does gained.
     """
 
     reason: Wait | Stop
@@ -53,6 +56,7 @@ class Ending:
     judgement: Judgement | None
     unread: Sequence[tuple[str, str]] = ()
     tracked: Known | None = None
+    gained: Steering | None = None
 
 
 def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
@@ -82,10 +86,11 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         guessed = judgement(campaign.store.connection, settings.name)
         lost = unread(Traces(campaign.store.connection), settings.name) if found.missing else []
         other = known(Traces(campaign.store.connection), settings.name)
+        gained = steering(Traces(campaign.store.connection), settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else STOPPED
-    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, other)
+    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, other, gained)
 
 
 def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
@@ -102,6 +107,7 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
         judgement=ending.judgement,
         unread=ending.unread,
         tracked=ending.tracked,
+        gained=ending.gained,
     )
     console.print(tidy(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}"), soft_wrap=True)
     console.print(
@@ -143,6 +149,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
 def _more(ending: Ending) -> dict[str, Any]:
     """What not every campaign has."""
     more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
+    more |= {} if ending.gained is None else {"steering": finite(asdict(ending.gained))}
     more |= knowledge(ending.tracked)
     return more
 

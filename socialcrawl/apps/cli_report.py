@@ -54,6 +54,7 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
     from socialcrawl.explain import unread  # noqa: PLC0415
     from socialcrawl.loopback import is_loopback  # noqa: PLC0415
     from socialcrawl.policies import policy  # noqa: PLC0415
+    from socialcrawl.reports.steering import steering  # noqa: PLC0415
     from socialcrawl.store.health import readable  # noqa: PLC0415
     from socialcrawl.store.shadows import judgement  # noqa: PLC0415
     from socialcrawl.store.statistics import spending  # noqa: PLC0415
@@ -66,6 +67,7 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
         traces, now = Traces(connection), SystemClock().now()
         missing, told = unread(traces, found.name), known(traces, found.name, top, now, sub)
+        gained = steering(traces, found.name)
     show(
         plain(),
         found,
@@ -75,4 +77,5 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
         unread=missing,
         judgement=guessed,
         tracked=told,
+        gained=gained,
     )

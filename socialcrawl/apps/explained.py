@@ -13,6 +13,7 @@ from socialcrawl.apps import meeting
 from socialcrawl.apps.console import Text
 from socialcrawl.apps.query import choose_campaign
 from socialcrawl.apps.tracking import visits
+from socialcrawl.collect.control import CHANCE, STEERED
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
 from socialcrawl.explain import Explanation, explain
@@ -148,7 +149,10 @@ def _decision(told: Explanation) -> Iterator[str]:
         yield f"the best of them scored {best:.6g} ({_called(told, who)})"
     if told.together > 1:
         yield f"{told.together} are chosen together (refresh_rate), so not only the best"
-    if told.strategy != "greedy":
+    if made.drawn != STEERED:
+        among = "all of them" if made.drawn == CHANCE else "those of them that are nearest to the seeds"
+        yield f"it was drawn from {among}, to measure what the estimator gains ([crawl] control): no score decided"
+    elif told.strategy != "greedy":
         yield f"the strategy {told.strategy} draws: the best is not always taken"
     if told.state == "frontier" and told.steps is not None and made.taken >= told.steps:
         yield f"the campaign's {pluralize(told.steps, 'step is', 'steps are')} done: it would take more to reach it"

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.apps import figure, refreshing, sample_report, tracking
+from socialcrawl.apps import figure, refreshing, sample_report, steered, tracking
 from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
@@ -18,6 +18,7 @@ from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.platforms.known import platform
 from socialcrawl.reports.refreshed import Refreshed, refreshed
 from socialcrawl.reports.sampled import Sampled, sampled
+from socialcrawl.reports.steering import Steering
 from socialcrawl.reports.tracked import Tracked, tracked
 from socialcrawl.sources.excluding import EXCLUDED
 from socialcrawl.store.judgement import Judgement
@@ -75,6 +76,7 @@ def show(
     judgement: Judgement | None = None,
     unread: Sequence[tuple[str, str]] = (),
     tracked: Known | None = None,
+    gained: Steering | None = None,
 ) -> None:
     """Print a summary, and draw its curve into `png` if one is named.
 
@@ -87,6 +89,7 @@ def show(
         judgement: which estimator guessed best, from `shadows.judgement`; None where nobody looked on.
         unread: the seeds that were named and could not be read, with why, from `explain.unread`.
         tracked: what a campaign knows that does not collect, from `known`; None for one that collects.
+        gained: what the estimator of one that collects gained, from `steering`.
     """
     _by_kind(console, found, tracked, billed=billed)
     console.print()
@@ -96,9 +99,11 @@ def show(
         console.print(_bill(found))
     if judgement is not None:
         console.print()
-        console.print(_estimators(judgement))
+        console.print(steered.estimators(judgement))
     worth = [] if tracked is not None else _relevance(found, spending or {}, billed=billed)
     console.print(_totals(found, worth, billed=billed))
+    if gained is not None:
+        console.print(Text("\n".join(["", *steered.steering(gained, judgement)])))
     if unread:
         lines = (f"  {who}: {_why(why, found.platform)}" for who, why in unread)
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
@@ -200,25 +205,6 @@ def _bill(found: Summary) -> Table:
     for day, posts, cost in shown:
         table.add_row(day, f"{posts:,}", f"${cost:,.2f}")
     return table
-
-
-def _estimators(found: Judgement) -> Group:
-    title = "estimators by how well they guessed, best first"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("estimator", overflow="fold")
-    table.add_column("", no_wrap=True)
-    for name in ("rank correlation", "regret", "picks"):
-        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
-    for one in found.estimators:
-        told = [_three(one.correlation), _three(one.regret), f"{found.picks:,}"]
-        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *told)
-    if not found.picks:
-        return Group(table, Text("no account is answered yet that all of them scored"))
-    return Group(table, Text(f"an order by chance has a regret of {_three(found.chance)}; 0 is the best there is"))
-
-
-def _three(number: float | None) -> str:
-    return "-" if number is None else f"{number:.3f}"
 
 
 def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:

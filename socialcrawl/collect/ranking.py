@@ -53,6 +53,10 @@ class Ranking:
         rows = self.graph.frontier()
         return rows, self.estimator.score(self.graph, rows, n)
 
+    def depth(self, rows: Rows) -> Floats:
+        """Return the shortest known distance of `rows` from the seeds."""
+        return self.graph.column("depth", rows)
+
     def best(self, size: int, n: int) -> tuple[Rows, Floats]:
         """The `size` best rows of the frontier after `n` steps, best first, and their scores."""
         terms = self.estimator.terms(n)

@@ -20,6 +20,9 @@ class Ranked(Protocol):
     def all(self, n: int) -> Scored:
         """All rows in order of discovery, and their scores after `n` steps."""
 
+    def depth(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the shortest known distance of `rows` from the seeds, float64."""
+
 
 class Strategy(Protocol):
     """A way to choose the next picks."""

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.intervals import quantile
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -231,13 +233,6 @@ def spread(z: Floats, begins: Ints) -> tuple[float, float]:
     # Visits in turn (the first pair is not positive) are taken as independent: more than that is not trusted.
     whole = 2.0 * float(kept.sum()) - float(covariance[0]) if len(kept) else float(covariance[0])
     return whole / max(0.25, 1.0 - 1.0 / freedom), freedom
-
-
-def quantile(freedom: float, confidence: float) -> float:
-    """Student's two-sided quantile: how many standard errors the interval reaches to each side."""
-    from scipy.special import stdtrit  # noqa: PLC0415  # costs 0.1 s, and only statistics pay it
-
-    return float(stdtrit(freedom, 0.5 + confidence / 2.0))
 
 
 def wilson(value: float, effective: float, freedom: float, confidence: float = CONFIDENCE) -> tuple[float, float]:

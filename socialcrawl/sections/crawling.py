@@ -84,6 +84,10 @@ class CrawlSection(Section):
     zeta: Annotated[float, Field(ge=0, le=1e9)] = Field(
         default=0.5, description="altered greedy: how far from the best"
     )
+    control: Annotated[float, Field(ge=0, le=0.5)] = Field(
+        default=0.0,
+        description="share of the steps that are drawn, so that report can say what the estimator gains",
+    )
     nr_d: Annotated[float, Field(ge=0.001, le=1)] = Field(default=0.5, description="nr: weight of a node's own score")
     features: list[str] = Field(default=list(FEATURES), description="what a scikit-learn regressor learns over")
     regressor: dict[str, Any] = Field(default={}, description="arguments of a scikit-learn regressor")

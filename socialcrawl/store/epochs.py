@@ -7,6 +7,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from socialcrawl.store.tables import epoch, pick, standing
 
 TOPIC = "topic"  # what an epoch says of itself that began with another topic
+ANEW = {TOPIC, "crawl"}  # what makes the scores and values of before speak of something else
 
 
 def following(connection: Connection, campaign: int) -> int:
@@ -50,3 +51,9 @@ def topics(connection: Connection, campaign: int) -> list[int]:
     """
     told = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign).order_by(epoch.c.number)
     return [int(first) for first, why in connection.execute(told) if TOPIC in why.split(",")]
+
+
+def comparable(connection: Connection, campaign: int) -> int:
+    """Return the first pick.n of today's topic and way to crawl; called in a transaction."""
+    told = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign)
+    return max((int(first) for first, why in connection.execute(told) if ANEW & set(why.split(","))), default=0)

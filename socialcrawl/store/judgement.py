@@ -1,12 +1,17 @@
 """Which estimator would have guessed best so far: that which steered, and those that looked on, over the same picks.
 
-Judged are picks that all of them scored and that were answered. Two measures, both of the order only, as a pick is all
-that a score decides:
+Judged are picks that all of them scored and that were answered, in groups of `GROUP` or more that were made in a row.
+Scores grow with what is known, and the most relevant accounts are found first: so a score is compared with those of the
+same group only, or any score that grows would look worse than chance. Two measures, both of the order only, as a pick
+is all that a score decides:
 
 - *rank correlation*: Spearman's, of score and value; 1 where the higher score always had the higher value.
-- *regret*: let an estimator put the m picks in its order, best first; c_i is the value found after i of them, b_i that
-  of the best order there is. Regret is 1 - (c_1 + ... + c_m) / (b_1 + ... + b_m): 0 where no order finds more sooner.
-  Of equal scores any order is as likely, so each of them counts as their mean.
+- *regret*: let an estimator put the m picks of a group in its order, best first; c_i is the value found after i of
+  them, b_i that of the best order there is. Regret is 1 - (sum of all c_i) / (sum of all b_i) over all groups: 0 where
+  no order finds more sooner. Of equal scores any order is as likely, so each of them counts as their mean.
+
+Groups are independent enough for Student's interval of how much lower the regret of one estimator is. It judges the
+order of accounts that the steering estimator chose, and says nothing of those that it passed over.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.intervals import CONFIDENCE, Interval, mean_of
 from socialcrawl.model import Outcome
 from socialcrawl.protocols import Batch
 
 Floats = NDArray[np.float64]
+
+GROUP = 50  # picks in a row that are compared with each other
+LEAST = 5  # groups from which on an interval is shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,17 +54,24 @@ class Judged:
         steered: whether it made the picks; else it looked on.
         correlation: Spearman's rank correlation of score and value; None where one of them is always the same.
         regret: from 0 (perfect) to below 1; None without picks.
+        than_chance: how much lower its regret is than that of an order by chance (n counts groups); above 0 is better.
+            None: there are fewer groups than `LEAST`.
+        than_steered: how much lower it is than that of the estimator that steered; None for that one, too.
+
+    Both intervals are Bonferroni's: that all of one kind hold what they estimate has 95 %.
     """
 
     estimator: str
     steered: bool
     correlation: float | None
     regret: float | None
+    than_chance: Interval | None = None
+    than_steered: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """All estimators over the same `picks`, best first; `chance` is the regret of an order that is drawn."""
+    """All estimators over the same `picks`, best first; `chance` is the mean regret of orders that are drawn."""
 
     picks: int
     chance: float | None
@@ -69,8 +85,17 @@ def judged(found: Scored) -> Judgement:
     """
     said = ~np.isnan(found.scores).any(axis=0)
     scores, value = found.scores[:, said], found.value[said]
+    areas, best = np.array([_areas(score, value) for score in scores]), _areas(value, value)
+    chance = _areas(np.zeros(len(value)), value)
     each = [
-        Judged(name, place == 0, rank_correlation(score, value), regret(score, value))
+        Judged(
+            name,
+            place == 0,
+            rank_correlation(score, value),
+            regret(score, value),
+            _lower(areas[place] - chance, best, len(scores)),
+            _lower(areas[place] - areas[0], best, len(scores) - 1) if place else None,
+        )
         for place, (name, score) in enumerate(zip(found.names, scores, strict=True))
     ]
     return Judgement(len(value), regret(np.zeros(len(value)), value), tuple(sorted(each, key=_worse)))
@@ -79,12 +104,11 @@ def judged(found: Scored) -> Judgement:
 def rank_correlation(score: Floats, value: Floats) -> float | None:
     """Spearman's rank correlation of m scores and values, from -1 to 1; equals have the mean of their ranks.
 
-    None where all scores, or all values, are equal: nothing was put in an order then.
+    Ranks are those in the groups. None where no group has different scores, or values: nothing was put in an order.
     """
-    if not len(value) or (score == score[0]).all() or (value == value[0]).all():
+    x, y = (np.concatenate([_ranks(group) for group in _groups(numbers)]) for numbers in (score, value))
+    if not x.any() or not y.any():
         return None
-    middle = (len(value) - 1) / 2.0
-    x, y = _ranks(score) - middle, _ranks(value) - middle
     return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
 
 
@@ -95,9 +119,7 @@ def regret(score: Floats, value: Floats) -> float | None:
     """
     if not len(value):
         return None
-    _, place, many = np.unique(-score, return_inverse=True, return_counts=True)
-    found = np.cumsum(np.repeat(np.bincount(place, value) / many, many)).sum()
-    best = np.cumsum(np.sort(value)[::-1]).sum()
+    found, best = _areas(score, value).sum(), _areas(value, value).sum()
     return max(0.0, 1.0 - float(found / best)) if best > 0 else 0.0
 
 
@@ -121,10 +143,32 @@ def scored_of(
     return Scored(("", *names), columns[:-1], columns[-1])
 
 
+def _groups(numbers: Floats) -> list[Floats]:
+    """The numbers in groups of `GROUP` or some more, of nearly equal size; one group where there are fewer."""
+    return np.array_split(numbers, max(1, len(numbers) // GROUP))
+
+
+def _areas(score: Floats, value: Floats) -> Floats:
+    """The value found after each pick, summed, by the order of the scores: float64, one for each group."""
+    return np.array([_area(*pair) for pair in zip(_groups(score), _groups(value), strict=True)])
+
+
+def _area(score: Floats, value: Floats) -> float:
+    _, place, many = np.unique(-score, return_inverse=True, return_counts=True)
+    return float(np.cumsum(np.repeat(np.bincount(place, value) / many, many)).sum())
+
+
+def _lower(more: Floats, best: Floats, comparisons: int) -> Interval | None:
+    """How much lower a regret is that finds `more` in each group, of which `best` were to be found."""
+    if len(more) < LEAST or not best.any():
+        return None
+    return mean_of(more / best.mean(), 1.0 - (1.0 - CONFIDENCE) / comparisons)
+
+
 def _ranks(numbers: Floats) -> Floats:
-    """The ranks from 0, equals with the mean of theirs."""
+    """The ranks around their mean, equals with the mean of theirs."""
     _, place, many = np.unique(numbers, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(many) - (many + 1) / 2.0)[place]
+    ranks: Floats = (np.cumsum(many) - (many + len(numbers)) / 2.0)[place]
     return ranks
 
 

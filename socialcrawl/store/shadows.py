@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from socialcrawl.garbage import uncollected
+from socialcrawl.store.epochs import comparable
 from socialcrawl.store.judgement import Judgement, Scored, judged
 
 NUMBER = "select id from campaign where name = :name"
@@ -18,8 +19,6 @@ select settings from (
   select settings, number from version where campaign = :campaign
   union all select settings, -1 from campaign where id = :campaign) as known order by number desc limit 1
 """
-EPOCHS = "select first, why from epoch where campaign = :campaign order by number"
-ANEW = {"topic", "crawl"}  # what makes scores and values of before speak of something else
 LAST = """
 select estimator from shadow
 where campaign = :campaign and n = (select max(n) from shadow where campaign = :campaign) order by estimator
@@ -57,14 +56,8 @@ def scored(connection: Connection, name: str) -> Scored | None:
         if not names:
             return None
         steering = orjson.loads(connection.execute(text(SETTINGS), {"campaign": number}).scalar_one())
-        columns = _columns(connection, number, names, _since(connection, number))
+        columns = _columns(connection, number, names, comparable(connection, number))
     return Scored((steering.get("crawl", {}).get("estimator", ""), *names), columns[:-1], columns[-1])
-
-
-def _since(connection: Connection, campaign: int) -> int:
-    """The first pick of today's topic and way to crawl."""
-    epochs = connection.execute(text(EPOCHS), {"campaign": campaign}).all()
-    return max((first for first, why in epochs if ANEW & set(why.split(","))), default=0)
 
 
 def _columns(connection: Connection, campaign: int, names: Sequence[str], since: int) -> NDArray[np.float64]:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 from sqlalchemy import Connection, select, text
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import Node, Pick, unix
 from socialcrawl.protocols import History
 from socialcrawl.store import reading
-from socialcrawl.store.epochs import topics
+from socialcrawl.store.epochs import comparable, topics
 from socialcrawl.store.erasure.seats import Seat
 from socialcrawl.store.history import Finished
 from socialcrawl.store.summary import campaigns, chosen
@@ -40,6 +42,11 @@ from link l
 join outcome o on o.campaign = l.campaign and o.n = l.n
 join pick p on p.campaign = l.campaign and p.n = l.n
 where l.campaign = :campaign and l.node = :node and l.n < :before and o.node <> :node order by l.n
+"""
+STEPS = """
+select p.n, p.node, coalesce(o.value, 0), coalesce(o.missing, case when o.n is null then 'open' else '' end)
+from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
+where p.campaign = :campaign and p.act = 'expand' order by p.n
 """
 SPAN = "select min(at), max(at) from outcome where campaign = :campaign and at > '1971'"
 ALIASES = "select node, n from outcome where campaign = :campaign and missing = :meant order by n"
@@ -93,6 +100,25 @@ class Led:
     act: str
     value: float
     alpha: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The steps of a campaign that collects, in order, as columns of equal length.
+
+    Attributes:
+        n: int64, pick.n.
+        node: int64, the account that was chosen.
+        value: float64, the relevance that it turned out to have; 0 where it could not be read.
+        missing: why it could not be read, "" where it could, "open" where its answer has not come yet.
+        since: the first pick.n of today's topic and way to crawl.
+    """
+
+    n: NDArray[np.int64]
+    node: NDArray[np.int64]
+    value: NDArray[np.float64]
+    missing: NDArray[np.str_]
+    since: int
 
 
 class Traces:
@@ -153,6 +179,20 @@ class Traces:
     def asks(self, campaign: int, node: Node) -> list[Ask]:
         """Every decision to ask an account, in order."""
         return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
+
+    def steps(self, campaign: int) -> Steps:
+        """Return all steps of a campaign that collects, in order."""
+        with self.connection.begin():
+            since = comparable(self.connection, campaign)
+        rows = self._rows(STEPS, campaign=campaign)
+        n, node, value, missing = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return Steps(
+            np.array(n, np.int64),
+            np.array(node, np.int64),
+            np.array(value, np.float64),
+            np.array(missing, np.str_),
+            since,
+        )
 
     def picked(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
         """Decision number `n` as it was stored, whose features are called `columns`."""

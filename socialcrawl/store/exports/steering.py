@@ -8,7 +8,8 @@ from socialcrawl.words import pluralize
 TRACK, REFRESH, SAMPLE = KINDS = ("track", "refresh", "sample")
 ALL, NEVER = "all", "never"  # a window or a memory without end; what is not done again
 COLLECTS = (
-    "estimator", "switch_after", "start", "strategy", "q", "zeta", "nr_d", "features", "regressor", "shadows",
+    "estimator", "switch_after", "start", "strategy", "q", "zeta", "control", "nr_d", "features", "regressor",
+    "shadows",
 )  # fmt: skip
 """Keys of [crawl] that say nothing about campaigns of these kinds."""
 MATTERS = {

@@ -1,0 +1,133 @@
+"""What steering achieved, in words: who ordered accounts best, and what was gained over chance and breadth-first."""
+
+from collections.abc import Iterator
+
+from rich.console import Group
+from rich.table import Table
+
+from socialcrawl.apps.console import Text
+from socialcrawl.intervals import Interval
+from socialcrawl.reports.steering import LEAST, Compared, Steering
+from socialcrawl.store.judgement import GROUP, Judged, Judgement
+from socialcrawl.store.judgement import LEAST as GROUPS
+from socialcrawl.words import pluralize
+
+CONTROL = 0.1  # the share of the steps that is suggested for comparison
+SAID = {1: "better", -1: "worse", 0: "no difference"}
+
+
+def estimators(found: Judgement) -> Group:
+    """Return a table of the estimators by how they order accounts, with what the numbers mean."""
+    title = "estimators by how well they order accounts, best first"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("estimator", overflow="fold")
+    table.add_column("", no_wrap=True)
+    for name in ("rank correlation", "regret", "than chance", "picks"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+    for one in found.estimators:
+        told = [_three(one.correlation), _three(one.regret), _verdict(one.than_chance), f"{found.picks:,}"]
+        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *told)
+    if not found.picks:
+        return Group(table, Text("no account is answered yet that all of them scored"))
+    return Group(table, Text("\n".join(_meaning(found))))
+
+
+def _meaning(found: Judgement) -> Iterator[str]:
+    yield f"an order by chance has a regret of {_three(found.chance)}; 0 is the best there is"
+    steered = next(one for one in found.estimators if one.steered)
+    name, than = steered.estimator or "the estimator that steered", steered.than_chance
+    if than is None:
+        yield f"not enough data to compare orders: {GROUPS * GROUP} picks are needed"
+        return
+    yield f"{name} put the accounts that it chose in {_order(steered)}"
+    yield "this says nothing of accounts that it passed over, so it is no reason to use another estimator"
+
+
+def _order(one: Judged) -> str:
+    than = one.than_chance
+    assert than is not None
+    if not than.sign:
+        return f"an order no better and no worse than chance ({_lower(than)})"
+    return f"{'a better' if than.sign > 0 else 'a worse'} order than chance ({_lower(than)})"
+
+
+def _lower(than: Interval) -> str:
+    """The regret that is lower or higher, with its interval as it is read: above 0, where the words say so."""
+    low, high = (than.low, than.high) if than.value >= 0 else (-than.high, -than.low)
+    word = "lower" if than.value >= 0 else "higher"
+    return f"regret {word} by {abs(than.value):.3f}, 95 %: {low:.3f} to {high:.3f}, {than.n:,} groups of {GROUP} picks"
+
+
+def steering(found: Steering | None, judgement: Judgement | None = None) -> list[str]:
+    """Return lines on what an estimator gained, and what to do; none for one that does not collect.
+
+    Args:
+        found: the steps that it chose, beside those drawn.
+        judgement: how the estimators order accounts, where some looked on.
+    """
+    if found is None:
+        return []
+    if found.chance is None or found.breadth is None:
+        unknown = f"steering: it is not known whether {found.estimator} does better than chance or breadth-first"
+        drawn = f"one step in {1 / CONTROL:.0f} then reads an account that is drawn for comparison"
+        return [
+            f"{unknown}, as it chose every account",
+            f"  what to do: set control = {CONTROL} under [crawl] to measure it; {drawn}",
+        ]
+    steps = pluralize(found.steps, "step")
+    return [
+        f"steering: {steps} that {found.estimator} chose found relevance {found.mean:.3f} each",
+        _gain("chance", "drawn from all known accounts", found.chance),
+        _gain("breadth-first", "drawn from those nearest to the seeds", found.breadth),
+        *_advice(found, judgement),
+    ]
+
+
+def _gain(name: str, drawn: str, told: Compared) -> str:
+    steps = f"{told.steps:,} {drawn}"
+    if told.gain is None:
+        return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_more(told)}"
+    sign, gain = told.gain.sign, told.gain
+    span = f"{gain.value:+.3f} a step, 95 %: {gain.low:+.3f} to {gain.high:+.3f}"
+    if sign:
+        return f"  {SAID[sign]} than {name}: {span}; {steps} found {told.mean:.3f} each"
+    more = f"; {_more(told)}" if told.needed else ""
+    return f"  no difference from {name} is shown: {span}; {steps} found {told.mean:.3f} each{more}"
+
+
+def _more(told: Compared) -> str:
+    return f"about {pluralize(told.needed or 0, 'more step')} may tell"
+
+
+def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:
+    """What to do where steering is worse than something, or no better than chance."""
+    assert found.chance is not None
+    assert found.breadth is not None
+    chance, breadth = (told.gain.sign if told.gain else None for told in (found.chance, found.breadth))
+    if breadth == -1:
+        yield '  what to do: try estimator = "bfs" under [crawl], and run with --change'
+    elif chance == -1 or (chance == 0 and not found.chance.needed):
+        better = _best_shadow(judgement)
+        if better is not None and better.than_steered is not None:
+            order = f"it puts the same accounts in a better order ({_lower(better.than_steered)})"
+            yield f'  what to do: try estimator = "{better.estimator}" under [crawl], and run with --change; {order}'
+        elif judgement is None:
+            yield '  what to do: name others to compare, as shadows = ["lnh-sum", "opic", "nh-e-sum"] under [crawl]'
+        else:
+            yield "  what to do: none of those that looked on orders these accounts better; try others as shadows"
+
+
+def _best_shadow(judgement: Judgement | None) -> Judged | None:
+    """The best of those that looked on, if it orders accounts better than the one that steered, and than chance."""
+    best = judgement.estimators[0] if judgement and judgement.estimators else None
+    if best is None or best.than_steered is None or best.than_chance is None:
+        return None
+    return best if best.than_steered.sign > 0 and best.than_chance.sign > 0 else None
+
+
+def _verdict(than: Interval | None) -> str:
+    return "-" if than is None else SAID[than.sign]
+
+
+def _three(number: float | None) -> str:
+    return "-" if number is None else f"{number:.3f}"
