@@ -93,12 +93,12 @@ def collect(place, folder):
 
 
 def change(place, folder):
-    """The same, then another topic, then another estimator and one more seed."""
+    """The same, then another topic, then another estimator, one more seed and steps that are drawn."""
     collect(place, folder)
     with running(posts(), missing=SHARE, limit=LIMIT) as mock:
         named = {"usernames": [posts().authors[0]]}
         lived(collecting(mock.url, place, topic={"keywords": [OTHER]}, crawl={"steps": 45}), change=True)
-        last = {"estimator": "nh-ne-sum", "steps": 54}
+        last = {"estimator": "nh-ne-sum", "steps": 54, "control": 0.5}
         lived(collecting(mock.url, place, topic={"keywords": [OTHER]}, seeds=named, crawl=last), change=True)
 
 

@@ -1,6 +1,6 @@
 """What steering achieved, in words: who ordered accounts best, and what was gained over chance and breadth-first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 from rich.table import Table
@@ -39,23 +39,24 @@ def _meaning(found: Judgement) -> Iterator[str]:
     if than is None:
         yield f"not enough data to compare orders: {GROUPS * GROUP} picks are needed"
         return
-    yield f"{name} put the accounts that it chose in {_order(steered)}"
-    yield "this says nothing of accounts that it passed over, so it is no reason to use another estimator"
+    yield f"{name} put the accounts that were read in {_order(steered, len(found.estimators))}"
+    yield "this says nothing of accounts that were passed over, so it is no reason to use another estimator"
 
 
-def _order(one: Judged) -> str:
+def _order(one: Judged, compared: int) -> str:
     than = one.than_chance
     assert than is not None
     if not than.sign:
-        return f"an order no better and no worse than chance ({_lower(than)})"
-    return f"{'a better' if than.sign > 0 else 'a worse'} order than chance ({_lower(than)})"
+        return f"an order that is not shown to differ from chance ({_lower(than, compared)})"
+    return f"{'a better' if than.sign > 0 else 'a worse'} order than chance ({_lower(than, compared)})"
 
 
-def _lower(than: Interval) -> str:
+def _lower(than: Interval, compared: int) -> str:
     """The regret that is lower or higher, with its interval as it is read: above 0, where the words say so."""
     low, high = (than.low, than.high) if than.value >= 0 else (-than.high, -than.low)
-    word = "lower" if than.value >= 0 else "higher"
-    return f"regret {word} by {abs(than.value):.3f}, 95 %: {low:.3f} to {high:.3f}, {than.n:,} groups of {GROUP} picks"
+    by = f"regret {'lower' if than.value >= 0 else 'higher'} by {abs(than.value):.3f}"
+    sure = "95 %" if compared == 1 else f"95 % for {compared} comparisons together"
+    return f"{by}, {sure}: {low:.3f} to {high:.3f}, {than.n:,} groups of {GROUP} picks"
 
 
 def steering(found: Steering | None, judgement: Judgement | None = None) -> list[str]:
@@ -70,9 +71,10 @@ def steering(found: Steering | None, judgement: Judgement | None = None) -> list
     if found.chance is None or found.breadth is None:
         unknown = f"steering: it is not known whether {found.estimator} does better than chance or breadth-first"
         drawn = f"one step in {1 / CONTROL:.0f} then reads an account that is drawn for comparison"
+        change = "and run with --change"
         return [
             f"{unknown}, as it chose every account",
-            f"  what to do: set control = {CONTROL} under [crawl] to measure it; {drawn}",
+            f"  what to do: set control = {CONTROL} under [crawl], {change}; {drawn}",
         ]
     steps = pluralize(found.steps, "step")
     return [
@@ -104,22 +106,23 @@ def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:
     assert found.chance is not None
     assert found.breadth is not None
     chance, breadth = (told.gain.sign if told.gain else None for told in (found.chance, found.breadth))
-    if breadth == -1:
+    if breadth == -1 and found.estimator != "bfs":
         yield '  what to do: try estimator = "bfs" under [crawl], and run with --change'
     elif chance == -1 or (chance == 0 and not found.chance.needed):
-        better = _best_shadow(judgement)
+        shadows = judgement.estimators if judgement else ()
+        better = _best_shadow(shadows)
         if better is not None and better.than_steered is not None:
-            order = f"it puts the same accounts in a better order ({_lower(better.than_steered)})"
+            order = f"it puts the same accounts in a better order ({_lower(better.than_steered, len(shadows) - 1)})"
             yield f'  what to do: try estimator = "{better.estimator}" under [crawl], and run with --change; {order}'
-        elif judgement is None:
+        elif not shadows:
             yield '  what to do: name others to compare, as shadows = ["lnh-sum", "opic", "nh-e-sum"] under [crawl]'
         else:
-            yield "  what to do: none of those that looked on orders these accounts better; try others as shadows"
+            yield "  what to do: none that looked on is shown to order these accounts better; try other shadows"
 
 
-def _best_shadow(judgement: Judgement | None) -> Judged | None:
-    """The best of those that looked on, if it orders accounts better than the one that steered, and than chance."""
-    best = judgement.estimators[0] if judgement and judgement.estimators else None
+def _best_shadow(judged: Sequence[Judged]) -> Judged | None:
+    """The first, if it looked on, and is shown to order accounts better than the one that steered, and than chance."""
+    best = judged[0] if judged else None
     if best is None or best.than_steered is None or best.than_chance is None:
         return None
     return best if best.than_steered.sign > 0 and best.than_chance.sign > 0 else None

@@ -67,10 +67,10 @@ def steering(traces: Traces, campaign: str | None = None) -> Steering | None:
     """
     whole = traces.begun(campaign)
     told = traces.versions(whole)[-1].settings
-    if told.get("kind", "collect") != "collect":
+    crawl = told.get("crawl", {})
+    if told.get("kind", "collect") != "collect" or "estimator" not in crawl:
         return None
-    crawl = told["crawl"]
-    return compared(crawl["estimator"], traces.steps(whole.id), told["seed"], crawl.get("control", 0.0))
+    return compared(crawl["estimator"], traces.steps(whole.id), told.get("seed", 0), crawl.get("control", 0.0))
 
 
 def compared(estimator: str, steps: Steps, seed: int, control: float) -> Steering | None:
