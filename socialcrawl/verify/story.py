@@ -178,6 +178,8 @@ def _steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     source = settings.get("source") or {}
     told["source"] = {key: source[key] for key in ("platform", "vocabulary", "base_url") if source.get(key)}
     told["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}
+    if "stop" not in (refresh := settings.get("refresh") or {}):  # earlier versions drew none to judge `fraction`
+        told["refresh"] = {**refresh, "fraction": None}
     given = settings.get("crawl") or {}
     told["crawl"] = {key: value for key, value in given.items() if key not in ("steps", "refresh_rate")}
     return told
