@@ -51,11 +51,23 @@ def test_an_estimate_keeps_to_what_the_tests_leave_possible():
     assert (nobody.value, nobody.share, nobody.share_low, nobody.share_high) == (0.0, None, 0.0, 1.0)
 
 
-def test_of_several_strata_that_with_the_shortest_interval_tells():
-    whole, beyond = Stratum(1000, 95, 100, 10, whole=True), Stratum(400, 5, 40, 1)
-    known = estimate(1000, tested=600, found=95, left=360, strata=[whole, beyond])
-    assert (known.sampled, known.sample_active, known.whole, known.value) == (40, 1, False, 95 + 360 / 40 - 4 + 4 - 4)
-    assert estimate(1000, tested=600, found=95, left=360, strata=[whole, Stratum(400, 5, 2, 1)]).whole
+def test_of_several_strata_the_one_tells_whose_sample_says_most_whatever_the_tests_leave_of_it():
+    """There are 0 to 34 by the one, though 95 are found; of the last 400 there are 1 to 12 by the other."""
+    whole, beyond = Stratum(1000, 95, 100, 0, whole=True), Stratum(400, 1, 150, 1)
+    known = estimate(1000, tested=740, found=95, left=245, strata=[whole, beyond])
+    assert (known.sampled, known.sample_active, known.whole) == (150, 1, False)
+    assert (known.value, known.low, known.high) == (pytest.approx(95 + 400 / 150 - 1), 95, 95 + 12 - 1)
+    assert estimate(1000, tested=740, found=95, left=245, strata=[whole, Stratum(400, 1, 20, 1)]).whole
+
+
+def test_draws_that_show_many_outweigh_a_sample_of_all_that_shows_none(famous):
+    """The first 100 have none of 200 active ones, and those found would soon be nine tenths of 36."""
+    lots = Ranks(famous.old(), 3).static("random", "liverank check")
+    active = famous.active.copy()
+    active[lots[:100]] = False
+    crawl = refresh(famous.old(), 3, width=40, rank="pa", training="pagerank", z=40, check=100, fraction=0.9)
+    drive(crawl, active)
+    assert crawl.relevance >= 0.9 * active.sum()
 
 
 # -- Frontiers
@@ -73,12 +85,13 @@ def test_the_sample_of_those_left_is_who_was_drawn_and_stands_behind_the_next_of
     tested = set()
     while not isinstance(batch := crawl.choose(1, 0.0), Stop):
         if len(tested) >= len({*trained, *drawn}):
-            whole, beyond = crawl.view.strata()
+            strata = crawl.view.strata()
             first = next(place for place, row in enumerate(order) if row not in tested)
             behind, sample = order[first:], [row for row in order[first:] if row in drawn]
-            assert beyond == Stratum(len(behind), active[sample].sum(), len(sample), active[sample].sum())
-            sample = drawn or trained
-            assert whole == Stratum(200, active[[*tested]].sum(), len(sample), active[sample].sum(), whole=True)
+            assert strata[0] == Stratum(len(behind), active[sample].sum(), len(sample), active[sample].sum())
+            first = drawn or trained
+            whole = Stratum(200, active[[*tested]].sum(), len(first), active[first].sum(), whole=True)
+            assert strata[1:] == ([] if sample else [whole])
         tested.add(batch[0].node)
         crawl.absorb(batch, [said(batch[0], float(active[batch[0].node]))])
 
@@ -98,12 +111,12 @@ def test_what_was_tested_out_of_turn_behind_the_frontier_counts_as_known_and_is_
     old, active = web(200, 800, 4)
     crawl = refresh(old, rank="pagerank", training="indegree", z=0, check=20)
     drive(crawl, active, most=20)
-    _, before = crawl.view.strata()
+    (before,) = crawl.view.strata()
     row = next(row for row in reversed(Ranks(old, 1).static("pagerank").tolist()) if active[row] and row not in
                crawl.view.check)  # fmt: skip
     pick = Pick(crawl.picks, Node(row), "probe")
     crawl.absorb((pick,), [said(pick, 1.0)])
-    _, after = crawl.view.strata()
+    (after,) = crawl.view.strata()
     assert after == Stratum(before.size, before.active + 1, before.sampled, before.hits)
 
 

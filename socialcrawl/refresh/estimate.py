@@ -73,11 +73,16 @@ def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence
         tested: how many were.
         found: how many of them are active.
         left: how many can still be tested.
-        strata: nodes among which all are that are left; that with the shortest interval is taken.
+        strata: nodes among which all are that are left; that whose sample says most is taken.
     """
-    nothing = (float(found), float(found + left)), Stratum(nodes, found, 0, 0, whole=True)
-    known = [(_bounds(one, found, left), one) for one in strata if one.sampled]
-    (low, high), best = min(known, key=lambda told: told[0][1] - told[0][0], default=nothing)
+    nothing = (0, nodes), Stratum(nodes, found, 0, 0, whole=True)
+    known = [
+        ((least(one.hits, one.sampled, one.size), most(one.hits, one.sampled, one.size)), one)
+        for one in strata
+        if one.sampled
+    ]
+    bounds, best = min(known, key=lambda told: told[0][1] - told[0][0], default=nothing)
+    low, high = (found + _rest(bound, best, left) for bound in bounds)
     value = found + _rest(best.size * best.hits / best.sampled, best, left) if best.sampled else None
     return Estimate(
         nodes,
@@ -125,12 +130,6 @@ def at_most(hits: int, sampled: int, active: int, size: int) -> float:
     logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
     begin = _ways(active, first) + _ways(size - active, sampled - first) - _ways(size, sampled)
     return float(np.exp(begin + logs).sum())
-
-
-def _bounds(stratum: Stratum, found: int, left: int) -> tuple[float, float]:
-    """Between which n_a lies."""
-    told = stratum.hits, stratum.sampled, stratum.size
-    return found + _rest(least(*told), stratum, left), found + _rest(most(*told), stratum, left)
 
 
 def _rest(active: float, stratum: Stratum, left: int) -> float:

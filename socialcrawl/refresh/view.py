@@ -140,10 +140,11 @@ class View:
         return not self._first[1].is_done(self.state)
 
     def strata(self) -> list[Stratum]:
-        """Return the strata that hold a random sample and all that is left: all rows, and those beyond the frontier.
+        """Return the strata that hold a random sample and all that is left: those beyond the frontier, or all rows.
 
         An order that learns from the sample's answers, or is not known yet, has no frontier. Beyond it the sample is
-        all that was drawn, also later than `check`: the first of `_lots`, up to the first that was not tested.
+        all that was drawn, also later than `check`: the first of `_lots`, up to the first that was not tested. It says
+        whatever `check` says of all rows, as all others are known; a random training set may say more than it.
         """
         if not self.how.samples:
             return []
@@ -153,7 +154,8 @@ class View:
         if self.awaits or self.how.rank in DYNAMIC:
             return [everything]
         drawn = self._lots[: max(self.how.check, self._drawn.passed(self.state))]
-        return [everything, self._order[2].beyond(self.state, drawn, everything)]
+        beyond = self._order[2].beyond(self.state, drawn, everything)
+        return [beyond] if self.how.check and beyond.sampled else [beyond, everything]
 
     def _set(self, nodes: Ints, states: States) -> None:
         rows = self.rows(nodes)
