@@ -1,16 +1,22 @@
 """`socialcrawl verify`: outcomes, links and the ledger follow from the posts that are stored; every lie is found."""
 
+import io
 import json
 
 import pytest
-from crawling import rows
-from verifying import MADE, changed, checks, copied, differences, lasting
+from commands import socialcrawl
+from crawling import posts, rows
+from rich.console import Console
+from verifying import LIMIT, MADE, changed, checks, collecting, copied, differences, lasting, lived
 
+from socialcrawl.apps.verifying import prove
+from socialcrawl.mock.server import running
+from socialcrawl.store.tables import post
 from socialcrawl.verify.bills import UNANSWERED
 from socialcrawl.verify.outcomes import NO_PAGE
 
-DATA = ("posts of the ledger", "matches", "outcomes", "link weights", "costs of requests", "pages of requests",
-        "order of decisions", "references")  # fmt: skip
+DATA = ("posts of the ledger", "mentions", "matches", "outcomes", "link weights", "costs of requests",
+        "pages of requests", "order of decisions", "references")  # fmt: skip
 
 
 COUNTED = ("hit", "link", "request", "outcome")
@@ -38,59 +44,119 @@ def test_what_was_found_follows_from_the_posts_and_costs_from_the_prices(kind):
     assert outcomes.unproved[NO_PAGE] <= asked.get("resolve", 0)
 
 
-POST = "(select post from hit order by post limit 1)"
-N = "(select o.n from outcome o join pick p using (campaign, n) where act = 'expand' and o.occurrences > 1 order by n)"
-PAID = "(select id from request where posts > 3 and kind = 'ok' and n > 12 order by id limit 1)"
+WHERE = {
+    "n": "select min(o.n) from outcome o join pick p using (campaign, n) where act = 'expand' and o.occurrences > 1",
+    "post": "select min(post) from hit join mention using (post)",
+    "request": "select min(id) from request where posts > 3 and kind = 'ok' and n > 12",
+}
+"""What is changed: a pick that read posts of the topic, a post that matches and mentions somebody, a request."""
+AS_IT_IS = ", ".join(column.name for column in post.columns if column.name != "id")
 LIES = {
-    "the value of an outcome": (f"update outcome set value = 9.0 where n = {N}", "outcomes", "value"),
-    "its occurrences": (f"update outcome set occurrences = 1 where n = {N}", "outcomes", "occurrences"),
-    "its posts": (f"update outcome set posts = posts + 1 where n = {N}", "outcomes", "posts"),
-    "whose outcome it is": (f"update outcome set node = node + 1 where n = {N}", "order of decisions", "node"),
-    "an outcome that is removed": (f"delete from outcome where n = {N}", "order of decisions", "outcome"),
-    "a decision that is removed": (f"delete from pick where n = {N}", "order of decisions", "n"),
-    "an epoch that is removed": ("update epoch set number = 3", "order of decisions", "number"),
+    "the account of a pick": (
+        "update pick set node = (select max(node) from account) where n = {n}",
+        "pick {n}, account:",
+    ),
+    "the score of a pick": ("update pick set score = score + 0.001 where n = {n}", "pick {n}, score:"),
+    "a pick that is removed": ("delete from pick where n = {n}", "pick {after}, n:"),
+    "the order of two picks": (
+        "update pick set node = (select sum(node) from pick p where p.n in ({two})) - node where n in ({two})",
+        "pick {n}, account:",
+    ),
+    "the value of an outcome": ("update outcome set value = 9.0 where n = {n}", "pick {n}, value: stored 9.0,"),
+    "the occurrences of an outcome": (
+        "update outcome set occurrences = 1 where n = {n}",
+        "pick {n}, occurrences: stored 1,",
+    ),
+    "the posts of an outcome": ("update outcome set posts = posts + 1 where n = {n}", "pick {n}, posts:"),
+    "whose outcome it is": ("update outcome set node = node + 1 where n = {n}", "outcome {n}, node:"),
+    "an outcome that is removed": ("delete from outcome where n = {n}", "pick {n}, outcome: stored missing"),
+    "an epoch that is removed": ("update epoch set number = 3", "epoch 3, number:"),
     "the weight of a link": (
-        f"update link set alpha = alpha + 1 where n = {N} and position = 0", "link weights", "weight",
+        "update link set alpha = alpha + 1 where n = {n} and position = 0",
+        "pick {n}, weight of the link to account",
     ),
     "whom an account links to": (
-        f"update link set node = (select max(node) from account) where n = {N} and position = 0",
-        "link weights",
-        "link to",
+        "update link set node = (select max(node) from account) where n = {n} and position = 0",
+        "pick {n}, link to account",
     ),
-    "a link that is removed": (f"delete from link where n = {N} and position = 0", "link weights", "link to account"),
+    "a link that is removed": ("delete from link where n = {n} and position = 0", "pick {n}, link to account"),
     "the order of links": (
-        f"update link set position = 1000 where n = {N} and position = 0", "link weights", "order of links",
+        "update link set position = 1000 where n = {n} and position = 0",
+        "pick {n}, order of links:",
     ),
-    "the text of a post": (f"update post set text = 'nothing' where id = {POST}", "matches", "occurrences"),
-    "a match": (f"update hit set occurrences = occurrences + 1 where post = {POST}", "matches", "occurrences"),
-    "a match that is removed": (f"delete from hit where post = {POST}", "matches", "occurrences"),
-    "a post that is removed": (f"delete from post where id = {POST}", "posts of the ledger", "post "),
-    "the cost of a request": (f"update request set cost = cost - 500 where id = {PAID}", "costs of requests", "cost"),
-    "its cost and what was billed": (
-        f"update request set cost = cost - 500, new_posts = new_posts - 1 where id = {PAID}",
-        "costs of requests",
-        "new_posts",
+    "the text of a post": ("update post set text = 'nothing' where id = '{post}'", "post {post}, occurrences:"),
+    "the matches of a post": (
+        "update hit set occurrences = 77 where post = '{post}'",
+        "post {post}, occurrences: stored 77,",
     ),
-    "its number of posts": (f"update request set posts = posts + 1 where id = {PAID}", "pages of requests", "posts"),
-    "a request that is removed": (f"delete from request where id = {PAID}", "numbers of requests", "request"),
-    "an account that is removed": (
-        "delete from account where node = (select min(node) from link)", "references", "node",
+    "a match that is removed": ("delete from hit where post = '{post}'", "post {post}, occurrences: stored 0,"),
+    "a post that is removed": (
+        "delete from post where id = '{post}'",
+        "post {post}: stored nothing, recomputed read by",
     ),
-}  # fmt: skip
+    "a post that is added": (
+        "insert into post select '77', " + AS_IT_IS + " from post where id = '{post}'",
+        "post 77, request that brought it: stored nothing",
+    ),
+    "a mention that is removed": ("delete from mention where post = '{post}'", "post {post}, mention of account"),
+    "a mention that is added": (
+        "insert into mention (post, node, kind) select '{post}', max(node), 'mention' from account",
+        "post {post}, mention of account",
+    ),
+    "the cost of a request": ("update request set cost = cost - 500 where id = {request}", "request {request}, cost:"),
+    "the cost of a request and what was billed": (
+        "update request set cost = cost - 500, new_posts = new_posts - 1 where id = {request}",
+        "request {request}, new_posts:",
+    ),
+    "the posts of a request": (
+        "update request set posts = posts + 1 where id = {request}",
+        "request {request}, posts:",
+    ),
+    "a request that is removed": ("delete from request where id = {request}", "request {request}: stored nothing"),
+    "a budget": (
+        "update version set settings = json_set(settings, '$.budget.max_requests', 5)",
+        "version 0, budget.max_requests: stored 5, recomputed 1000",
+    ),
+    "a budget, wherever it stands": (
+        "update {table} set settings = json_set(settings, '$.budget.max_requests', 20)",
+        "request 21, used of max_requests: stored 21, recomputed at most 20",
+    ),
+    "an account that is removed": ("delete from account where node = (select min(node) from link)", ", node: stored"),
+}
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_lie_is_found_where_it_is(lie, tmp_path):
+def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, tmp_path):
     database = copied("collect", tmp_path)
-    statement, check, column = LIES[lie]
-    changed(database, statement)
-    found = differences(database)
-    assert [one for one in found if one[0] == check and one[2].startswith(column)], found
+    place = {name: rows(database, sql)[0][0] for name, sql in WHERE.items()}
+    place |= {"after": place["n"] + 1, "two": f"{place['n']}, {place['n'] + 1}"}
+    statement, said = LIES[lie]
+    for table in ("version", "campaign") if "{table}" in statement else ("",):
+        changed(database, statement.format(**place, table=table))
+    screen = io.StringIO()
+    assert prove(str(database), None, Console(file=screen), as_json=False) == 1
+    text = screen.getvalue()
+    assert [line for line in text.splitlines() if line.startswith("differs: ") and said.format(**place) in line], text
+
+
+def test_requests_stay_within_a_budget_that_is_raised_on_the_way(tmp_path):
+    database = tmp_path / "a.db"
+    with running(posts(), limit=LIMIT) as mock:
+        lived(collecting(mock.url, database, budget={"max_requests": 18, "max_money": 9.0}))
+        raised = collecting(mock.url, database, budget={"max_requests": 40, "max_money": 90.0, "max_posts": 5000})
+        lived(raised)
+    assert differences(database) == []
+    found, sent = checks(database), rows(database, "select count(*) from request where kind is not 'held'")[0][0]
+    assert found["budgets"].proved == sent > 18
+    assert found["settings"].proved == 2
+    changed(database, "update version set settings = json_set(settings, '$.budget.max_requests', 17) where number = 0")
+    assert ("settings", "version 0", "budget.max_requests") in differences(database)
+    assert ("budgets", "request 18", "used of max_requests") in differences(database)
 
 
 def test_a_lie_about_one_thing_is_not_taken_for_others(tmp_path):
     database = copied("collect", tmp_path)
-    ((number, cost),) = rows(database, f"select id, cost from request where id = {PAID}")
+    ((number, cost),) = rows(database, f"select id, cost from request where id = ({WHERE['request']})")
     changed(database, "update request set cost = cost + 1 where id = ?", number)
     assert differences(database) == [("costs of requests", f"request {number}", "cost")]
     (one,) = checks(database)["costs of requests"].differences
@@ -134,10 +200,8 @@ def test_a_price_table_of_another_time_is_no_difference(tmp_path):
 
 
 def test_links_are_named_by_json_too(tmp_path):
-    from commands import socialcrawl
-
     database = copied("collect", tmp_path)
-    changed(database, f"update link set alpha = 77 where n = {N} and position = 0")
+    changed(database, f"update link set alpha = 77 where n = ({WHERE['n']}) and position = 0")
     done = socialcrawl("verify", database, "--json")
     assert done.returncode == 1
     told = json.loads(done.stdout)["verified"][0]["checks"]

@@ -84,6 +84,7 @@ def died(settings, requests):
 def collecting(url, place, **more):
     crawl = {"estimator": "hybrid-sum", "switch_after": 10, "steps": 36, "refresh_rate": 3}
     crawl |= {"shadows": ["bfs", "nh-e-max"]}
+    more = {"budget": {"max_requests": 1000, "confirm_above": 1e6}, **more}
     return campaign_of(url, place, name="collected", **{**more, "crawl": {**crawl, **more.get("crawl", {})}})
 
 

@@ -11,8 +11,8 @@ from socialcrawl.store.tables import post, request
 
 SOME = 2_000  # rows that are read together
 COLUMNS = (
-    "id", "n", "part", "endpoint", "items", "most", "arrived_at", "kind", "posts", "cost", "new_posts", "new_users",
-    "post_ids",
+    "id", "n", "part", "endpoint", "items", "most", "sent_at", "arrived_at", "kind", "posts", "cost", "new_posts",
+    "new_users", "post_ids",
 )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def read_bills(connection: Connection, campaign: int) -> Iterator[Sequence[Any]]
 
 
 def find_loose_pages(connection: Connection, campaign: int, most: int) -> list[tuple[int, int, int]]:
-    """Return (request.id, n, part) of pages whose page before is not in the ledger, or had none after it."""
+    """Return (request.id, n, part) of pages with posts whose page before is not in the ledger, or had none after it."""
     before = request.alias("before")
     follows = and_(
         before.c.campaign == request.c.campaign,
@@ -36,7 +36,7 @@ def find_loose_pages(connection: Connection, campaign: int, most: int) -> list[t
         before.c.cursor.is_not(None),
     )
     pages = select(request.c.id, request.c.n, request.c.part).where(
-        request.c.campaign == campaign, request.c.part.between(2, 999), request.c.kind.in_(USEFUL)
+        request.c.campaign == campaign, request.c.part.between(2, 999), request.c.kind.in_(USEFUL), request.c.posts > 0
     )
     loose = pages.where(~select(before.c.id).where(follows).exists()).order_by(request.c.id).limit(most)
     return [(int(row.id), int(row.n), int(row.part)) for row in connection.execute(loose)]

@@ -69,6 +69,18 @@ GAPS = """
 select id, id - 1 from request r where id > 1 and not exists (select 1 from request q where q.id = r.id - 1) order by id
 """
 
+LISTED = {
+    "sqlite": "select value from request, json_each(post_ids) where post_ids is not null",
+    "postgresql": "select json_array_elements_text(post_ids::json) from request where post_ids is not null",
+}
+UNLISTED = """
+from post p join (select id from post except {listed}) u on u.id = p.id"""
+CLAIMED = """ where exists (select 1 from request r where r.post_ids is not null and r.arrived_at = p.fetched_at)
+or exists (select 1 from hit h where h.post = p.id
+  and not exists (select 1 from pick i where i.campaign = h.campaign and i.act = 'import')
+  and not exists (select 1 from request r where r.posts > 0 and r.post_ids is null and r.kind <> 'held'))"""
+"""Of posts that no request lists, those that are said to have come with one, or that match where nothing came else."""
+
 
 class Stray(NamedTuple):
     """A row that does not belong: its table, its number there, the column that is wrong, and what is in it."""
@@ -87,6 +99,17 @@ def find_strays(
     for (table, column), sql in questions.items():
         for number, stored in connection.execute(text(f"{sql} limit {MOST}"), values):
             yield Stray(table, number, column, stored)
+
+
+def find_unlisted(connection: Connection) -> tuple[int, int, list[str]]:
+    """Return how many posts no request lists, how many of them no import can have brought, and the first of these."""
+    rows = UNLISTED.format(listed=LISTED[connection.dialect.name])
+    unlisted = int(connection.execute(text(f"select count(*) {rows}")).scalar_one())
+    if not unlisted:
+        return 0, 0, []
+    wrong = int(connection.execute(text(f"select count(*) {rows}{CLAIMED}")).scalar_one())
+    some = connection.execute(text(f"select p.id {rows}{CLAIMED} order by p.id limit {MOST}")).scalars()
+    return unlisted, wrong, [str(key) for key in some]
 
 
 def count_rows(connection: Connection, tables: Sequence[str], campaign: int | None = None) -> int:

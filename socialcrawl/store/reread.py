@@ -160,7 +160,7 @@ class Reread:
             posts.setdefault(author, []).append((key, came_at))
         ids = {row.n: [key for key, came_at in posts.get(row.node, ()) if came_at <= row.at] for row in rows}
         everything = [key for some in ids.values() for key in some]
-        counts, named = count(everything), self._mentioned(everything)
+        counts, named = count(everything), self.mentioned(everything)
         sums = {n: Sum(self.linking, ordered=False) for n in ids}
         for n, some in ids.items():
             sums[n].add(some, [(place, node) for place, key in enumerate(some) for node in named.get(key, ())], counts)
@@ -183,11 +183,21 @@ class Reread:
         """The occurrences in those posts that are stored, by id."""
         return {key: self.hits(*told) for key, _, *told in self.texts(ids)}
 
-    def _mentioned(self, ids: Sequence[str]) -> dict[str, list[int]]:
+    def mentioned(self, ids: Sequence[str]) -> dict[str, list[int]]:
+        """Return whom posts mention, by their ids, as table `mention` has it."""
         named: dict[str, list[int]] = {}
         for key, node in self._named.rows(ids):
             named.setdefault(key, []).append(node)
         return named
+
+    def listing(self, key: str) -> Iterator[Came]:
+        """Yield the pages, of all campaigns, that list the post of an id."""
+        columns = select(request.c.post_ids, request.c.nodes).where(
+            request.c.post_ids.contains(f'"{key}"', autoescape=True)
+        )
+        for row in self.connection.execute(columns):
+            if (came := came_of(row)) is not None:
+                yield came
 
 
 def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:

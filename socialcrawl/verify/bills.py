@@ -10,6 +10,7 @@ from socialcrawl.limits.policy import Policy
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.store.bills import Fetched, find_loose_pages, read_bills
 from socialcrawl.store.database import Opened
+from socialcrawl.verify.budgets import Budgets
 from socialcrawl.verify.findings import SHOWN, Check
 from socialcrawl.verify.story import Story
 
@@ -33,6 +34,7 @@ class Bills:
     Attributes:
         costs: what each request cost.
         pages: the posts that each brought, and the page before.
+        budgets: whether what was spent was allowed.
     """
 
     def __init__(self, connection: Opened, story: Story) -> None:
@@ -41,6 +43,8 @@ class Bills:
         self.place = "the first request"  # where it is
         self._fetched = Fetched(connection)
         self._prices, self._why = _prices(story)
+        self._budgets = Budgets(connection, story, self._prices)
+        self.budgets = self._budgets.check
 
     def run(self, watch: Watch = lambda what, done, total: None) -> None:
         """Check every request."""
@@ -49,6 +53,7 @@ class Bills:
             self.place = f"request {rows[0].id} to {rows[-1].id}"
             first = self._fetched.of([key for row in rows for key in _ids(row)])
             for row in rows:
+                self._budgets.add(row)
                 self._page(row)
                 self._cost(row, sum(first.get(key) == row.arrived_at for key in _ids(row)))
             done += len(rows)

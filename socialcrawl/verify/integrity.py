@@ -1,9 +1,19 @@
 """Whether the rows of a database belong together."""
 
 from socialcrawl.store.database import Opened
-from socialcrawl.store.integrity import ORDER, REFERENCES, SHARED, Stray, count_rows, find_gaps, find_strays
+from socialcrawl.store.integrity import (
+    ORDER,
+    REFERENCES,
+    SHARED,
+    Stray,
+    count_rows,
+    find_gaps,
+    find_strays,
+    find_unlisted,
+)  # fmt: skip
 from socialcrawl.verify.findings import Check
 
+FROM_FILES = "no request lists them: they came from files, or with an older program"
 ROLLED_BACK = "numbers that the ledger skips: a server does so where a transaction failed"
 
 
@@ -27,10 +37,21 @@ def check_references(connection: Opened, campaign: int) -> Check:
 
 def check_shared(connection: Opened) -> list[Check]:
     """Check what the campaigns of a database share: posts and mentions, and the numbers of the ledger."""
-    posts, numbers = Check("posts and mentions"), Check("numbers of requests")
+    posts, origins = Check("references of posts and mentions"), Check("origins of posts")
     for stray in find_strays(connection, SHARED):
         _note(posts, stray, "a row that is there")
     posts.prove(count_rows(connection, ("post", "mention")) - posts.differing)
+    unlisted, wrong, some = find_unlisted(connection)
+    for key in some:
+        origins.differ(f"post {key}", "request that brought it", None, "a request that lists it")
+    origins.differing = wrong
+    origins.leave(FROM_FILES, unlisted - wrong)
+    origins.prove(count_rows(connection, ("post",)) - unlisted)
+    return [posts, origins, _check_numbers(connection)]
+
+
+def _check_numbers(connection: Opened) -> Check:
+    numbers = Check("numbers of requests")
     gaps = find_gaps(connection)
     for number, last in gaps:
         if connection.dialect.name == "postgresql":
@@ -38,7 +59,7 @@ def check_shared(connection: Opened) -> list[Check]:
         else:
             numbers.differ(f"request {number}", f"request {last}", None, "the request before it")
     numbers.prove(count_rows(connection, ("request",)) - len(gaps))
-    return [posts, numbers]
+    return numbers
 
 
 def _note(check: Check, stray: Stray, told: str) -> None:

@@ -16,11 +16,10 @@ from socialcrawl.sources.focusing import NOBODY, Predicate
 from socialcrawl.store.audits import named as called
 from socialcrawl.store.counting import COUNTING, Counting
 from socialcrawl.store.database import Opened
-from socialcrawl.store.erasure.ledger import Came
-from socialcrawl.store.erasure.tombstones import reasons
 from socialcrawl.store.matches import Matches, read_matches
 from socialcrawl.store.reread import Reread, Sum
 from socialcrawl.verify.findings import Check, is_equal
+from socialcrawl.verify.posts import Posts
 from socialcrawl.verify.replay import FORGOTTEN, IMPORTED
 from socialcrawl.verify.story import Story
 
@@ -33,7 +32,6 @@ EDITED = "from posts that were read again later and may have been edited"
 UNNAMED = "from texts in which names were erased"
 EARLIER_RULE = "counted by the rule of an earlier socialcrawl"
 BY_NAME = "judged by names, which may have been others"
-ERASED = "erased, on request or by age: nobody can count them again"
 EDITABLE = ("bluesky", "mastodon", "web")  # platforms on which a post keeps its id when it is edited
 Watch = Callable[[str, int, int | None], None]
 
@@ -46,7 +44,6 @@ class Outcomes:
         story: the campaign.
 
     Attributes:
-        posts: whether the posts that the ledger lists are stored.
         matches: the occurrences of the topic in posts.
         outcomes: posts, occurrences and value of each pick.
         links: whom each pick linked to, with weights.
@@ -54,8 +51,8 @@ class Outcomes:
 
     def __init__(self, connection: Opened, story: Story) -> None:
         self.connection, self.story = connection, story
-        self.posts, self.matches = Check("posts of the ledger"), Check("matches")
-        self.outcomes, self.links = Check("outcomes"), Check("link weights")
+        self._posts = Posts(connection, story)
+        self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
         self._settings = story.stages[-1].settings
         self.place = "the first pick"  # where it is
         self._doubts: dict[str, str] = {}  # of the posts at hand, why their texts may be others
@@ -63,7 +60,7 @@ class Outcomes:
     @property
     def checks(self) -> list[Check]:
         """All of them."""
-        return [self.posts, self.matches, self.outcomes, self.links]
+        return [self._posts.posts, self._posts.mentions, self.matches, self.outcomes, self.links]
 
     def run(self, watch: Watch = lambda what, done, total: None) -> None:
         """Check everything."""
@@ -83,6 +80,7 @@ class Outcomes:
         for picks in self._reread.picks():
             self._some(picks)
             watch(f"counting {self.story.begun.name}", picks[-1].n + 1, None)
+        self._posts.finish(self._reread)
 
     def _predicates(self) -> tuple[Predicate, Predicate | None] | None:
         return (predicate(self._settings), wider(self._settings)) if self._settings.kind == "sample" else None
@@ -124,7 +122,7 @@ class Outcomes:
         self.place = f"pick {first} to {last}"
         pages = self._reread.pages(first, last, every=True)
         counts = self._count(list(dict.fromkeys(key for _, came in pages if came is not None for key in came.ids)))
-        self._present(pages, counts)
+        self._posts.check(self._reread, pages, counts.keys(), self._doubts)
         self._match(counts)
         sums, unknown = self._reread.read(pages, counts)
         unlisted = [row for row in picks if self._is_unlisted(row, sums, unknown)]
@@ -138,22 +136,6 @@ class Outcomes:
     def _is_unlisted(self, row: Any, sums: Mapping[int, Sum], unknown: set[int]) -> bool:
         read = row.at is not None and row.missing is None and row.act in READ
         return read and (row.n in unknown or bool(row.posts and row.n not in sums))
-
-    def _present(self, pages: Sequence[tuple[Any, Came | None]], there: Mapping[str, int]) -> None:
-        """Hold the ledger against the posts: each that came is stored, or was erased."""
-        own = [(row, came) for row, came in pages if came is not None and row.kind != "held"]
-        gone = [key for _, came in own for key in came.ids if key not in there]
-        erased = reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
-        for row, came in own:
-            stored = sum(key in there for key in came.ids)
-            self.posts.prove(stored)
-            if row.n < self.story.erased:  # what was erased is in the number of posts, and no longer in the list
-                self.posts.leave(ERASED, max(0, (row.posts or 0) - len(came.ids)))
-            for key in came.ids if stored < len(came.ids) else ():
-                if key in erased:
-                    self.posts.leave(ERASED)
-                elif key not in there:
-                    self.posts.differ(f"request {row.id}", f"post {key}", None, f"read by pick {row.n}")
 
     def _match(self, counts: Mapping[str, int]) -> None:
         """Look for posts that match, and are not said to."""

@@ -11,6 +11,7 @@ from socialcrawl.store.database import Opened
 from socialcrawl.store.summary import campaigns
 from socialcrawl.store.traces import Traces
 from socialcrawl.verify.bills import Bills
+from socialcrawl.verify.budgets import check_settings
 from socialcrawl.verify.findings import ACCOUNT, MALFORMED, Check, Verified
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
 from socialcrawl.verify.outcomes import Outcomes
@@ -48,7 +49,7 @@ def _one(connection: Opened, name: str, watch: Watch) -> Verified:
     _run(bills.costs, bills, watch)
     rows = [check_order(connection, story.begun.id), check_references(connection, story.begun.id)]
     checks = [replay.picks, replay.scores, *check_standings(connection, story.begun.id, crawl), *outcomes.checks]
-    checks += [bills.costs, bills.pages, *rows]
+    checks += [bills.costs, bills.pages, bills.budgets, check_settings(connection, story), *rows]
     _name_accounts(Traces(connection), checks)
     requests, mills = sum_bills(connection, story.begun.id)
     about = f"{story.kind}, {story.begun.platform}; {requests:,} requests, {dollars(mills)} by the price table"

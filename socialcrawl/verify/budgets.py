@@ -1,0 +1,106 @@
+"""The settings of a campaign as they changed, and whether its requests stayed within the budgets that were in force."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from socialcrawl.limits.policy import Policy
+from socialcrawl.model import MILLS_PER_DOLLAR, unix
+from socialcrawl.store.database import Opened
+from socialcrawl.store.traces import Traces
+from socialcrawl.store.versions import Version, changes
+from socialcrawl.verify.findings import Check
+from socialcrawl.verify.story import Story
+from socialcrawl.words import seconds
+
+NAMED = {"seeds.usernames", "seeds.file", "seeds.lists"}  # change also where a file names others, which is not stored
+
+
+class Budgets:
+    """What a campaign has spent, request by request, held against the budget of the settings in force.
+
+    What is in flight counts at its dearest before a request is sent, so sums of what was used never exceed a budget.
+
+    Args:
+        connection: the database, in a transaction.
+        story: the campaign.
+        prices: its price table; None: it is not here.
+
+    Attributes:
+        check: what came of it.
+    """
+
+    def __init__(self, connection: Opened, story: Story, prices: Policy | None) -> None:
+        self.check = Check("budgets")
+        self._versions = Traces(connection).versions(story.begun)
+        self._prices = prices
+        self._used: dict[str, float] = {"max_requests": 0, "max_posts": 0, "max_money": 0, "max_time": 0.0}
+        self._caps = [_caps(one) for one in self._versions]
+        self._began: float | None = None
+        self._exceeded: set[str] = set()
+
+    def add(self, row: Any) -> None:
+        """Count a request; those of a ledger come in the order in which they were sent."""
+        if row.kind == "held":
+            return
+        sent = unix(row.sent_at)
+        self._began = sent if self._began is None else min(self._began, sent)
+        endpoint = None if self._prices is None else self._prices.known(row.endpoint)
+        of_posts = endpoint is not None and endpoint.returns == "post"
+        lost = row.arrived_at is None or row.kind == "lost"
+        self._used["max_requests"] += 1
+        self._used["max_posts"] += min(row.items, row.items if lost else row.posts or 0) if of_posts else 0
+        self._used["max_money"] += row.most if row.cost is None else min(row.most, row.cost)
+        self._used["max_time"] = sent - self._began
+        caps = self._in_force(row)
+        over = [name for name, cap in caps.items() if self._used[name] > cap]
+        for name in over:
+            if name not in self._exceeded:  # each request after it exceeds it as well
+                self.check.differ(
+                    f"request {row.id}", f"used of {name}", self._used[name], f"at most {caps[name]:,.0f}"
+                )
+        self._exceeded = {*over}
+        if not over and caps:
+            self.check.prove()
+
+    def _in_force(self, row: Any) -> dict[str, float]:
+        """The budget under which a request was sent: an open batch may be finished under later settings than it began.
+
+        Instants are of clocks that may be set, so that of two budgets the larger one counts.
+        """
+        pairs = list(zip(self._versions, self._caps, strict=True))
+        decided = [caps for one, caps in pairs if one.first <= row.n or not one.number][-1]
+        sent = [caps for one, caps in pairs if one.at <= row.sent_at or not one.number][-1]
+        return {name: max(cap, sent[name]) for name, cap in decided.items() if name in sent}
+
+
+def _caps(version: Version) -> dict[str, float]:
+    given = version.settings.get("budget") or {}
+    caps: dict[str, float] = {name: given[name] for name in ("max_requests", "max_posts") if given.get(name)}
+    if given.get("max_money"):
+        caps["max_money"] = round(given["max_money"] * MILLS_PER_DOLLAR)
+    if given.get("max_time"):
+        caps["max_time"] = seconds(given["max_time"])
+    return caps
+
+
+def check_settings(connection: Opened, story: Story) -> Check:
+    """Check that the settings of a campaign changed as it wrote down, and began as it began."""
+    check = Check("settings")
+    known: Sequence[Version] = Traces(connection).versions(story.begun)
+    for key in changes(story.begun.settings, known[0].settings):
+        check.differ("version 0", key, _at(known[0].settings, key), _at(story.begun.settings, key))
+    check.prove(not check.differing)
+    for before, after in pairwise(known):
+        changed = changes(before.settings, after.settings)
+        if {*changed} <= {*after.changed} <= {*changed} | NAMED:
+            check.prove()
+        else:
+            check.differ(f"version {after.number}", "changed", after.changed, changed)
+    return check
+
+
+def _at(settings: Any, key: str) -> Any:
+    for name in key.split("."):
+        settings = (settings or {}).get(name)
+    return settings
