@@ -23,7 +23,7 @@ SETUP = Setup("nh-ne-sum", 12)
 COLUMNS = [
     *("graph", "estimator", "strategy", "q", "zeta", "refresh_rate", "objective", "seed", "switch_after", "start"),
     *("nr_d", "budget", "seed_set", "seeds", "score", "seed_score", "curve", "steps", "seconds", "peak_rss_mb"),
-    "version",
+    *("version", "code"),
 ]
 
 

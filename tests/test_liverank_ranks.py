@@ -1,6 +1,8 @@
 """LiveRanks: against dense linear algebra, networkx and rules written out a second time for small graphs."""
 
+from fractions import Fraction
 from itertools import pairwise
+from math import log
 
 import networkx as nx
 import numpy as np
@@ -46,6 +48,21 @@ def solved(old, zap, damping=0.85):
     x = np.zeros(old.size)
     x[zap] = 1 / max(len(zap), 1)
     return np.linalg.solve(np.eye(old.size) - damping * a.T, (1 - damping) * x)
+
+
+def exactly(old, zap, damping=Fraction(0.85)):
+    """The same in fractions, without any rounding: Gauss's elimination."""
+    rows = [[Fraction(int(u == v)) for u in range(old.size)] for v in range(old.size)]
+    for u in range(old.size):
+        for v in old.out(u).tolist():
+            rows[v][u] -= damping / len(old.out(u))
+    for v, row in enumerate(rows):
+        row.append((1 - damping) / len(zap) if v in zap else Fraction(0))
+    for i, pivot in enumerate(rows):
+        for j, row in enumerate(rows):
+            if j != i and row[i]:
+                rows[j] = [a - row[i] / pivot[i] * b for a, b in zip(row, pivot, strict=True)]
+    return [row[-1] / row[i] for i, row in enumerate(rows)]
 
 
 def reached(old, rows):
@@ -122,6 +139,32 @@ def test_a_wider_tolerance_takes_fewer_sweeps_so_that_it_is_really_used():
     errors = [np.abs(walk.ranks([None], tolerance=t)[0] - wanted).sum() for t in (1e-2, 1e-12)]
     assert 1e-6 < errors[0] < 1e-1
     assert errors[1] < 1e-11
+
+
+def far_apart(seed):
+    """A chain of rows that all link back to the first ones: ranks become a million times smaller along it."""
+    rng = np.random.default_rng(seed)
+    on, back = [(max(u, 3), max(u, 3) + 1) for u in range(18)], [(u, v) for u in range(18) for v in range(4) if u != v]
+    return old_of([*on, *back, *((u, u - 1) for u in range(6, 19) if rng.random() < 0.4), (0, 5)], 19)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_logarithms_of_ratios_are_right_to_1e12_for_small_ranks_too(seed):
+    old = far_apart(seed)
+    tested, active = np.array([0, 1, 2, 3]), np.array([True, False, True, False])
+    for_it, against = exactly(old, [0, 2]), exactly(old, [1, 3])
+    found = Ranks(old, 1).double_adaptive(tested, active)
+    told = [row for row in range(old.size) if for_it[row] and against[row]]
+    assert 0 < min(for_it) < 1e-6 * max(for_it)
+    assert len(told) > 18
+    for row in told:
+        assert abs(found[row] - log(for_it[row] / against[row])) < 1e-12
+
+
+def test_a_wider_tolerance_tells_apart_no_more_than_it_leaves():
+    for_it, against = np.array([1.0, 1.0 + 3e-7]), np.ones(2)
+    assert ratio(for_it, against, 1e-6).tolist() == [0.0, 0.0]
+    assert ratio(for_it, against, 1e-8)[1] == pytest.approx(3e-7)
 
 
 @settings(deadline=None, max_examples=many(40))

@@ -8,9 +8,10 @@ A sweep goes through the blocks in groups: a group reads what the groups before 
 Seidel), which takes fewer sweeps than if all read the old. Groups are cut by the number of links and not of threads, so
 that ranks are the same bits however many threads there are, and those of one vector whatever vectors it came with.
 
-Ranks grow from (1-d) X, never beyond the solution. A rank is 0 exactly where the walk cannot come from X. Far away that
-takes as many sweeps as there are links between, and may be less than a number can hold: such rows are settled by
-reachability, with what the shortest ways bring them.
+Ranks grow from (1-d) X, never beyond the solution. Ratios of ranks compare small ones too, so sweeps go on until each
+of them, and not only their sum, hardly grows. A rank is 0 exactly where the walk cannot come from X. Far away that
+takes as many sweeps as there are links between, and may be less than a number can hold: ranks below `FLOOR` are not
+waited for, and rows that have none yet are settled by reachability, with what the shortest ways bring them.
 """
 
 import os
@@ -27,8 +28,9 @@ Floats = NDArray[np.float64]
 Rows = NDArray[Any]
 
 DAMPING = 0.85
-TOLERANCE = 1e-9  # the sum of all changes of a sweep
-SMALLEST = 1e-15  # changes, of all ranks together, that are rounding
+TOLERANCE = 1e-13  # of each rank: about how far it may be from the solution
+SMALLEST = 1e-15  # a change, as a share of a rank, that is rounding
+FLOOR = 1e-30  # ranks below it are not waited for
 BLOCK = 1 << 18  # links that are summed by one call
 SOME = 1 << 17  # rows whose links are listed together
 GROUP = 4  # blocks that read the same state, and may be summed at the same time
@@ -70,16 +72,17 @@ class Spread:
 
         Args:
             zaps: the rows (distinct) that the walk is zapped to evenly; None: all. To no rows: all ranks are 0.
-            tolerance: each vector is taken when its sum of changes in a sweep is below it.
+            tolerance: about how far each rank from `FLOOR` on may be from the solution, as a share of it: a vector is
+                taken when none grew in a sweep by more than `tolerance` times (1-d).
         """
         found: list[Floats] = [np.zeros(self.size) for _ in zaps]
         going = [i for i, zap in enumerate(zaps) if self.size and (zap is None or len(zap))]
         if not going:
             return found
-        sweeps = _Sweeps(self, [zaps[i] for i in going])
+        sweeps = _Sweeps(self, [zaps[i] for i in going], max(tolerance * (1.0 - self.damping), SMALLEST))
         with ThreadPoolExecutor(min(GROUP, os.cpu_count() or 1)) as pool:  # starts threads when it is given work
             while going:
-                done = sweeps.sweep(pool) < max(tolerance, SMALLEST)
+                done = ~sweeps.sweep(pool)
                 for column in np.flatnonzero(done).tolist():
                     found[going[column]] = sweeps.rank[:, column].copy()
                 if done.any():
@@ -109,10 +112,13 @@ class Spread:
 
 
 class _Sweeps:
-    """Some vectors under way, as the columns of `rank`; `handed` is what each row hands to each of its links."""
+    """Some vectors under way, as the columns of `rank`; `handed` is what each row hands to each of its links.
 
-    def __init__(self, graph: Spread, zaps: Sequence[Rows | None]) -> None:
-        self.graph = graph
+    A rank still grows if it does by more than `least` of itself.
+    """
+
+    def __init__(self, graph: Spread, zaps: Sequence[Rows | None], least: float) -> None:
+        self.graph, self.least = graph, least
         rest = 1.0 - graph.damping
         self.even = np.array([rest / graph.size if zap is None else 0.0 for zap in zaps])
         self.zaps = [None if zap is None else np.sort(zap) for zap in zaps]
@@ -122,19 +128,19 @@ class _Sweeps:
             self.rank[slice(None) if zap is None else zap, column] = even if zap is None else part
         self.handed = self.rank * graph.scale[:, None]
 
-    def sweep(self, pool: ThreadPoolExecutor) -> Floats:
-        """Make all ranks new; the sum of the changes, by column."""
-        change = np.zeros(len(self.parts))
+    def sweep(self, pool: ThreadPoolExecutor) -> NDArray[np.bool_]:
+        """Make all ranks new; whether any still grows, by column."""
+        grows = np.zeros(len(self.parts), np.bool_)
         blocks = self.graph._blocks  # noqa: SLF001  (one mechanism in two classes)
         for begin in range(0, len(blocks), GROUP):
             group = blocks[begin : begin + GROUP]
             made = list(pool.map(self._sum, group)) if len(group) > 1 else [self._sum(group[0])]
-            for block, (new, changed) in zip(group, made, strict=True):
+            for block, (new, growing) in zip(group, made, strict=True):
                 rows = slice(block.begin, block.end)
                 self.rank[rows] = new
                 np.multiply(new, self.graph.scale[rows, None], out=self.handed[rows])
-                change += changed
-        return change
+                grows |= growing
+        return grows
 
     def keep(self, columns: Rows) -> None:
         """Go on with these columns only."""
@@ -142,17 +148,16 @@ class _Sweeps:
         self.zaps, self.parts = [self.zaps[i] for i in columns], [self.parts[i] for i in columns]
         self.rank, self.handed = (np.ascontiguousarray(kept[:, columns]) for kept in (self.rank, self.handed))
 
-    def _sum(self, block: _Block) -> tuple[Floats, Floats]:
-        """The ranks of a block by the present state, and how much they change, by column."""
+    def _sum(self, block: _Block) -> tuple[Floats, NDArray[np.bool_]]:
+        """The ranks of a block by the present state, and whether any of them grows, by column."""
         new = np.asarray(block.links @ self.handed)
         new += self.even
         for column, (zap, part) in enumerate(zip(self.zaps, self.parts, strict=True)):
             if zap is not None:
                 some = zap[np.searchsorted(zap, block.begin) : np.searchsorted(zap, block.end)]
                 new[some - block.begin, column] += part
-        # Column by column, so that a sum is the same whoever stands beside it.
         old = self.rank[block.begin : block.end]
-        return new, np.array([np.abs(new[:, i] - old[:, i]).sum() for i in range(new.shape[1])])
+        return new, ((new - old > self.least * new) & (new >= FLOOR)).any(axis=0)
 
 
 def turned(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:

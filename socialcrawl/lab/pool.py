@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SocialcrawlError
+from socialcrawl.lab.code import code_of
 from socialcrawl.lab.tables import Table, write_parquet
-
-VERSION = 1  # of the crawls: what was kept under another one is crawled anew
 
 Watch = Callable[[int, int], object]
 
@@ -36,8 +35,8 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A name for its file: the same crawl has the same one."""
-        return hashlib.sha256(json.dumps([VERSION, *self.said]).encode()).hexdigest()[:24]
+        """A name for its file: the same crawl by the same source has the same one."""
+        return hashlib.sha256(json.dumps([code_of(self.crawl), *self.said]).encode()).hexdigest()[:24]
 
 
 def fingerprint(*arrays: Any) -> str:

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl import __version__
+from socialcrawl.collect.estimators.named import check, named
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.lab.code import code_of
 from socialcrawl.lab.graphs.files import ARRAYS
-from socialcrawl.lab.simulation import Replay, Setup
+from socialcrawl.lab.simulation import Replay, Setup, simulate
 
 ORDER = ("graph", "estimator", "strategy", "refresh_rate", "objective", "budget", "seed", "seed_set")
 NAME = "[0-9a-f]" * 32
+
+ESTIMATORS = "socialcrawl.collect.estimators"
 
 Stamp = tuple[tuple[int, ...], ...]
 
@@ -40,14 +44,20 @@ class Job:
     def key(self) -> str:
         """The name of its result: 32 hexadecimal digits of all that decides it.
 
-        That is the graph (its name and what is in its files), the seeds, the setup and the version of this program.
+        That is the graph (its name and what is in its files), the seeds, the setup, the version of this program and
+        its source: that of the loop and of the estimator.
 
         Raises:
             SettingsError: the graph cannot be read.
         """
         seeds = [int(node) for node in self.seeds]
-        parts = [__version__, self.graph, digest(self.graph), self.seed_set, seeds, asdict(self.setup)]
+        parts = [__version__, self.code, self.graph, digest(self.graph), self.seed_set, seeds, asdict(self.setup)]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def code(self) -> str:
+        """A checksum of the source that decides its result."""
+        return _code(self.setup.estimator, self.setup.start)
 
 
 def digest(graph: str) -> str:
@@ -98,6 +108,7 @@ def write(path: Path, job: Job, replay: Replay) -> None:
         "seconds": replay.seconds,
         "peak_rss_mb": replay.peak_rss_mb,
         "version": __version__,
+        "code": job.code,
     }
     table = pa.Table.from_pylist([row], schema=_schema())
     part = path.with_name(f".{path.stem}.{os.getpid()}.part")
@@ -119,7 +130,8 @@ def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str]
 
     Columns: graph, estimator, strategy, q, zeta, refresh_rate, objective, seed, switch_after, start (null: the usual
     one), nr_d, budget, seed_set, seeds (list<int64>), score (the last of curve), seed_score, curve (list<double>),
-    steps (list<int64>), seconds, peak_rss_mb (of the worker, which may have done others before), version.
+    steps (list<int64>), seconds, peak_rss_mb (of the worker, which may have done others before), version, code (a
+    checksum of the source of the loop and the estimator; null: an earlier version kept the result, and none of it).
 
     Args:
         out: the folder.
@@ -139,11 +151,23 @@ def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str]
     tables = [_schema().empty_table().select(chosen or _schema().names)]
     for file in files:
         try:
-            found = parquet.ParquetFile(file).read(columns=chosen).select(tables[0].column_names)
-            tables.append(found.cast(tables[0].schema))
+            found = parquet.ParquetFile(file).read(columns=chosen)
+            if "code" in tables[0].column_names and "code" not in found.column_names:
+                found = found.append_column("code", pa.nulls(len(found), pa.string()))
+            tables.append(found.select(tables[0].column_names).cast(tables[0].schema))
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             raise SettingsError(f"{file} cannot be read: {error}. Remove it, and simulate again.") from error
     return pa.concat_tables(tables).sort_by([(name, "ascending") for name in ORDER])
+
+
+@lru_cache(maxsize=256)
+def _code(name: str, start: str | None) -> str:
+    """A checksum of the source of the loop and of one estimator, with those that it is made of."""
+    loop = code_of(simulate, check, apart=ESTIMATORS)
+    if name == "oracle":
+        return loop  # it belongs to the laboratory
+    made = named(name, seed=1, start=start)
+    return loop + code_of(made, *(part for part in vars(made).values() if hasattr(part, "score")))
 
 
 @lru_cache(maxsize=256)
@@ -186,5 +210,6 @@ def _schema() -> Any:
         "seconds": real,
         "peak_rss_mb": real,
         "version": text,
+        "code": text,
     }
     return pa.schema(list(kinds.items()))

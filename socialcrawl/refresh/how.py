@@ -23,7 +23,7 @@ class How:
         stop: by what that is judged: "bound", the upper bound of their number, or "estimate", the estimate itself.
         linked: whether nodes count that were only linked to.
         damping: d, of every PageRank.
-        tolerance: where every PageRank stops: its sum of changes in a sweep.
+        tolerance: where every PageRank stops: about how far each rank may be from the solution, as a share of it.
         rounds: of dpr: how often the PageRank is zapped to the top of the one before.
         top: of dpr: how many that top has, for each active node that was found.
         every: of dpr: tests after which it is computed anew.

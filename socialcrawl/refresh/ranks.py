@@ -38,7 +38,7 @@ DYNAMIC = ("bfs", "ai", "dpr")
 RANKS = (*STATIC, *SAMPLED, *DYNAMIC)
 TRAININGS = STATIC
 NO_SITES = "active-site first (asf) needs sites, and no node of this dataset has one"
-DIGITS = 9  # after the point, of a logarithm
+DIGITS = 12  # after the point, of a logarithm: no more than what PageRank's tolerance leaves
 TRAINING, ORDER = "liverank training", "liverank order"  # purposes of draws
 
 
@@ -49,7 +49,7 @@ class Ranks:
         old: the dataset.
         seed: of all draws.
         damping: d, of every PageRank.
-        tolerance: where every PageRank stops: the sum of changes of a sweep.
+        tolerance: where every PageRank stops: about how far each rank may be from the solution, as a share of it.
 
     Raises:
         ValueError: the damping is out of range.
@@ -146,12 +146,12 @@ class Ranks:
 
         -inf where the first is 0. Without inactive ones it is that of the first: nothing speaks against anybody.
         """
-        return ratio(*self._zapped(tested[active], tested[~active]))
+        return ratio(*self._zapped(tested[active], tested[~active]), tolerance=self.tolerance)
 
     def adaptives(self, tested: Rows, active: Flags) -> dict[str, Floats]:
         """The scores of pagerank, pa and pa+- together, which costs little more than one of them."""
         for_it, against = self._zapped(tested[active], tested[~active])
-        return {"pagerank": self.pagerank, "pa": for_it, "pa+-": ratio(for_it, against)}
+        return {"pagerank": self.pagerank, "pa": for_it, "pa+-": ratio(for_it, against, tolerance=self.tolerance)}
 
     def site_rates(self, tested: Rows, active: Flags) -> Floats:
         """The share of tested rows that are active in the site of every row, float64[n]; -1 where none was tested.
@@ -224,13 +224,14 @@ def descending(scores: NDArray[Any], ties: Ints) -> Ints:
     return ties[np.argsort(-scores[ties], kind="stable")]
 
 
-def ratio(for_it: Floats, against: Floats) -> Floats:
+def ratio(for_it: Floats, against: Floats, tolerance: float = TOLERANCE) -> Floats:
     """log(for_it / against), zeros of `against` taken for its smallest other entry; -inf where `for_it` is 0.
 
-    What all comes through one row has the same ratio there and behind it: that it is not told apart by rounding errors,
-    but goes by the ties, it is rounded to DIGITS.
+    What all comes through one row has the same ratio there and behind it: that it is not told apart by errors, but goes
+    by the ties, it is rounded: to DIGITS, or fewer where the `tolerance` of the ranks is wider.
     """
     seen = against > 0
     least = against[seen].min() if seen.any() else 1.0
     with np.errstate(divide="ignore"):  # log(0) is -inf, as it should be
-        return np.round(np.log(for_it) - np.log(np.where(seen, against, least)), DIGITS)
+        digits = max(0, min(DIGITS, int(-np.log10(tolerance) + 1e-9)))
+        return np.round(np.log(for_it) - np.log(np.where(seen, against, least)), digits)

@@ -52,7 +52,7 @@ class RefreshSection(Section):
     linked: bool = Field(default=False, description="test also those whom the old dataset only links to")
     damping: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.85, description="d of PageRank")
     tolerance: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1e-9, description="where every PageRank stops: the sum of its changes in a sweep"
+        default=1e-13, description="where every PageRank stops: how far each rank may be off, as a share of it"
     )
     rounds: Positive = Field(default=1, description="dpr: how often PageRank is zapped to the top of the one before")
     top: Annotated[float, Field(gt=0, le=1e9)] = Field(

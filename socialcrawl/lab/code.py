@@ -1,0 +1,94 @@
+"""What the program was that made a result: a checksum of the source that decides it.
+
+A result is kept under a key. Were the source no part of it, an edited estimator would show the numbers of before.
+Comments, docstrings and layout decide nothing, and are no part of it.
+"""
+
+import ast
+import hashlib
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+PACKAGE = "socialcrawl"
+ROOT = Path(__file__).parents[2]  # the folder that holds the package
+
+
+def code_of(*made: Any, apart: str | None = None) -> str:
+    """Return a checksum of the source of functions, classes and objects: 16 hexadecimal digits.
+
+    Of this program these are the modules that define them, or a class that they inherit from, and all that those
+    import. Of anything else, as a regressor of scikit-learn or your own, it is the file that defines it and the version
+    of its package.
+
+    Args:
+        made: functions, classes, or objects, whose classes count.
+        apart: a package of this program whose modules do not count where others import them.
+    """
+    return _checksum(frozenset(module for one in made for module in _modules(one)), apart)
+
+
+def _modules(made: Any) -> Iterator[str]:
+    """The names of the modules that define a function, or a class and those that it inherits from."""
+    whole = made if isinstance(made, type) or hasattr(made, "__code__") else type(made)
+    yield from (one.__module__ for one in getattr(whole, "__mro__", (whole,)) if one.__module__ != "builtins")
+
+
+@lru_cache(maxsize=256)
+def _checksum(modules: frozenset[str], apart: str | None) -> str:
+    left, seen, total = sorted(modules), set(modules), hashlib.sha256()
+    while left:
+        more = {one for one in _source(left.pop())[1] if not (apart and _within(one, apart))} - seen
+        left, seen = [*left, *more], seen | more
+    for name in sorted(seen):
+        total.update(f"{name} {_release(name)} {_source(name)[0]}\n".encode())
+    return total.hexdigest()[:16]
+
+
+@lru_cache(maxsize=1024)
+def _source(name: str) -> tuple[str, frozenset[str]]:
+    """A checksum of what a module does, and the modules of this program that it imports, wherever it does."""
+    file = _file(name)
+    if file is None or file.suffix != ".py":  # none, or compiled
+        return hashlib.sha256(file.read_bytes() if file else b"").hexdigest(), frozenset()
+    tree, found = ast.parse(file.read_bytes()), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [one for one in node.body if not _says(one)]
+    ours = frozenset(one for one in found if _ours(name) and _ours(one) and _file(one))
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
+
+
+def _says(statement: ast.stmt) -> bool:
+    """Whether it is a text that stands alone, as a docstring does."""
+    told = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(told, ast.Constant) and isinstance(told.value, str)
+
+
+def _ours(name: str) -> bool:
+    return _within(name, PACKAGE)
+
+
+def _within(name: str, package: str) -> bool:
+    return f"{name}.".startswith(f"{package}.")
+
+
+def _file(name: str) -> Path | None:
+    """The file of a module; None where it has none, or is no module."""
+    if not _ours(name):
+        place = getattr(sys.modules.get(name), "__file__", None)
+        return Path(place) if place and Path(place).is_file() else None
+    place = ROOT.joinpath(*name.split("."))
+    return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
+
+
+def _release(name: str) -> str:
+    """The version that the package of a module names; "" for ours, whose source is all there is to know."""
+    return "" if _ours(name) else str(getattr(sys.modules.get(name.partition(".")[0]), "__version__", ""))
