@@ -3,10 +3,12 @@
 import hashlib
 import io
 import json
+import random
 import re
 import sqlite3
 import sys
 
+import numpy as np
 import pytest
 from commands import campaign_file, socialcrawl
 from crawling import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
@@ -143,7 +145,7 @@ def stored():
 
 
 def test_stored_means_are_those_of_the_answers(stored):
-    mean = known(plan(stored))[1]
+    mean = known(plan(stored.model_copy(update={"name": "twin"})))[1]
     asked = "from request where endpoint = '/2/users/:id/tweets' and kind = 'ok' order by n, part"
     pages = rows(stored.database, f"select n, part, posts, cursor {asked}")
     assert mean.posts_per_page == pytest.approx(sum(page[2] for page in pages) / len(pages))
@@ -169,6 +171,66 @@ def test_stored_means_are_those_of_the_answers(stored):
     assert 0 < mean.answer < 1
     assert {mean.on(name) for name in ("posts_per_page", "more", "missing", "named", "authors", "answer")} == {STORED}
     assert mean.on("matches") == ASSUMED
+
+
+def test_of_a_campaign_that_has_done_many_steps_the_later_half_counts(stored):
+    mean = known(plan(stored))[1]
+    steps = [n for (n,) in rows(stored.database, "select n from pick where act = 'expand' order by n")][75:]
+    asked = "select n, kind, posts, cost, endpoint from request where kind in ('ok', 'missing')"
+    asked = [row for row in rows(stored.database, asked) if row[0] >= steps[0]]
+    pages = [posts for _, kind, posts, _, endpoint in asked if kind == "ok" and endpoint.endswith("tweets")]
+    assert mean.posts_per_page == pytest.approx(sum(pages) / len(pages))
+    every = [n for (n,) in rows(stored.database, "select n from pick where act = 'expand' order by n")]
+    asked = rows(stored.database, "select n, 1, posts, cost from request where kind in ('ok', 'missing')")
+    for column, name in enumerate(("requests", "posts", "money"), 1):
+        each = np.array([sum(row[column] for row in asked if row[0] == n) for n in every], float)
+        first, second = each[:75], each[75:]
+        spread = mean.spreads[name]
+        assert (spread.steps, spread.used) == (150, 75)
+        assert spread.variation == pytest.approx(second.std(ddof=1) / second.mean())
+        assert spread.change == pytest.approx(np.log(second.mean() / first.mean()))
+        posts_of_each = [sum(row[2] for row in asked if row[0] == n) for n in steps]
+        assert spread.read == pytest.approx(np.mean(np.array(posts_of_each) > 0))
+
+
+def a_ring(size=400):
+    """Posts of accounts that write 5 to 34 posts each and mention those next in a ring."""
+    draw = random.Random(3)
+    ring = [(f"u{i}", i, draw.randrange(5, 35)) for i in range(size)]
+    written = [
+        (name, START + 60 * len(ring) * k + 60 * i, f"{TOPIC} {k}", tuple(f"u{(i + j) % size}" for j in (1, 7, 30)))
+        for name, i, most in ring
+        for k in range(most)
+    ]
+    return posts_of(sorted(written, key=lambda row: row[1]))
+
+
+def test_ranges_hold_what_the_rest_took_and_are_shown_once_there_were_enough_steps(tmp_path):
+    database, how = tmp_path / "a.db", {"seeds": {"most": 10}}
+    with running(a_ring(), limit=100_000) as mock:
+        crawl(campaign_of(mock.url, database, crawl={"steps": 30}, **how))
+        meant = plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
+        assert quoted(meant).ranges == {}
+        assert "no range for requests, posts, cost before 100 steps are done" in shown(meant, quoted(meant), 200)
+        crawl(campaign_of(mock.url, database, crawl={"steps": 120}, **how))
+        assert quoted(meant).ranges.keys() == {"requests", "seconds"}
+        assert "no range for posts, cost before 200 steps are done" in shown(meant, quoted(meant), 200)
+        crawl(campaign_of(mock.url, database, crawl={"steps": 210}, **how))
+        found = quoted(meant)
+        text = shown(meant, found, 200)
+        before = rows(database, "select count(*), sum(posts), sum(cost) from request")[0]
+        finished(meant.settings)
+    after = rows(database, "select count(*), sum(posts), sum(cost) from request")[0]
+    for name, then, now in zip(("requests", "posts", "money"), before, after, strict=True):
+        low, high = found.ranges[name]
+        assert 0 < low < getattr(found.likely, name) < high
+        assert low <= now - then <= high
+    assert rows(database, "select count(*) from pick where act = 'expand'") == [(280,)]
+    assert "95 % range of the probable total: " in text
+    assert "There is no range" not in text
+    told = as_object(meant, found)["probably_ranges"]
+    assert told["requests"] == list(found.ranges["requests"])
+    assert told["dollars"] == [mills / 100_000 for mills in found.ranges["money"]]
 
 
 def test_with_stored_means_the_probable_numbers_are_near_those_of_the_same_campaign(stored):

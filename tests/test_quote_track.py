@@ -162,7 +162,8 @@ def acts(database):
 
 
 def test_stored_means_of_returns_are_those_of_returns_and_of_first_visits_those_of_first_visits(visited):
-    mean = known(plan(tracking("http://127.0.0.1:9", visited, 160)))[1]
+    other = tracking("http://127.0.0.1:9", visited, 160).model_copy(update={"name": "another"})
+    mean = known(plan(other))[1]  # of one that has not begun: all answers of the database
     act = acts(visited)
     failed = {n for (n,) in rows(visited, "select n from outcome where missing = 'temporary'")}
     asked = rows(visited, "select n, kind, posts from request where endpoint = '/2/users/:id/tweets' and part > 0")

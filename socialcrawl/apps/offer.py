@@ -1,7 +1,7 @@
 """A quote for people and for scripts: tables of 80 columns, or one JSON object."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import floor, inf
 from typing import Any
 
@@ -16,6 +16,7 @@ from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.likely import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, Reached
 from socialcrawl.limits.quote import Line, Quote
 from socialcrawl.limits.shape import Amount, full, left, windows
+from socialcrawl.limits.spread import ENOUGH, FEW
 from socialcrawl.model import MILLS_PER_DOLLAR, iso
 from socialcrawl.plan import Plan, plan
 from socialcrawl.settings import Settings
@@ -94,6 +95,7 @@ def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "confirm_above": meant.settings.budget.confirm_above,
         "at_most": _amount(found.most),
         "probably": _amount(found.likely),
+        "probably_ranges": _ranges(found),
         "endpoints": [
             {
                 "endpoint": line.endpoint,
@@ -158,6 +160,7 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     yield from _warnings(meant, found)
     if not found.lines:
         return
+    yield from _ranged(meant, found)
     yield _budgets(found)
     yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
     yield "Failed requests are retried and come on top, within the budget."
@@ -170,6 +173,27 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
         yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({RESTS.get(_base(found, name), ASSUMED)})"
     if meant.shape.back:
         yield from _returning(meant, found)
+
+
+def _ranged(meant: Plan, found: Quote) -> Iterator[str]:
+    """Yield between which numbers the probable total lies, and of which that is not known."""
+    forms: dict[str, Callable[[float], str]] = {
+        "requests": lambda number: f"{_number(number)} requests",
+        "posts": lambda number: f"{_number(number)} posts",
+        "seconds": span,
+        "money": lambda mills: _cost(round(mills)),
+    }
+    known = {name: found.ranges[name] for name in forms if found.ranges.get(name, (0.0, 0.0))[1]}
+    if known:
+        ends = [f"{forms[name](low)} to {forms[name](high)}" for name, (low, high) in known.items()]
+        yield f"95 % range of the probable total: {', '.join(ends)}."
+    wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if meant.policy.billed else {})
+    lacking = [word for name, word in wanted.items() if name not in found.ranges]
+    if lacking:
+        least = FEW if "requests" in lacking else ENOUGH
+        few = found.done.steps < least or left(meant.shape, found.done).queries > 0
+        why = f"before {least} steps are done" if few else "that is narrow enough to be of use"
+        yield f"There is no range for {', '.join(lacking)} {why}: the probable number may be off by several times."
 
 
 def _budgets(found: Quote) -> str:
@@ -283,6 +307,13 @@ def _amount(amount: Amount) -> dict[str, Any]:
         "dollars": None if amount.money == inf else round(amount.money) / MILLS_PER_DOLLAR,
         "seconds": None if amount.seconds == inf else amount.seconds,
     }
+
+
+def _ranges(found: Quote) -> dict[str, list[float]]:
+    """Return the 95 % ranges of the probable total, as `_amount` names its parts."""
+    ends = {"dollars" if name == "money" else name: pair for name, pair in found.ranges.items()}
+    units = {"dollars": MILLS_PER_DOLLAR}
+    return {name: [number / units.get(name, 1) for number in pair] for name, pair in ends.items()}
 
 
 def _whole(number: float) -> int | None:

@@ -43,7 +43,7 @@ def known(meant: Plan) -> tuple[Done, Typical]:
         settings = meant.settings
         linked = settings.refresh.linked if shape.tests else None
         spent = done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
-        return spent, typical(connection, shape.roles)
+        return spent, typical(connection, shape.roles, settings.name)
 
 
 def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:

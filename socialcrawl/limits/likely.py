@@ -29,6 +29,7 @@ from socialcrawl.limits.shape import (
     price,
     times,
 )
+from socialcrawl.limits.spread import Spread
 from socialcrawl.limits.testing import rounds
 
 COUNTED, STORED, ASSUMED, SAID = "counted", "stored", "assumed", "said"  # what a number rests on; SAID: by the settings
@@ -55,6 +56,7 @@ class Typical:
         return_named: the share of returns that begin with a look-up.
         again: the share of pages of a timeline that are asked for twice, where profiles come before posts: those on
             which an account repeats posts of others.
+        spreads: how much the steps of the campaign differed, by what they need: requests | posts | users | money.
         rests: on what a number rests, by its name: COUNTED | STORED; ASSUMED where nothing is said.
     """
 
@@ -69,6 +71,7 @@ class Typical:
     return_pages: float = 1.0
     return_named: float = 0.0
     again: float = 0.5
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
     rests: Mapping[str, str] = field(default_factory=dict)
 
     def pages_per_user(self, most: int) -> float:
@@ -111,17 +114,39 @@ class Reached:
 
 
 def likely(
-    shape: Shape, typical: Typical, done: Done | None = None, now: float = 0.0
+    shape: Shape,
+    typical: Typical,
+    done: Done | None = None,
+    now: float = 0.0,
+    *,
+    scale: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Amount], Amount, Reached | None]:
-    """What each endpoint is probably still used for; all together; and the budget that is reached first, if one is.
+    """Return what each endpoint is probably still used for; the total; and the budget that is reached first, if any.
 
-    The seconds of an endpoint are those of its windows; those of all together also those of the answers.
+    The seconds of an endpoint are those of its windows; those of the total also those of the answers.
+
+    Args:
+        shape: the campaign.
+        typical: what answers are like.
+        done: what the campaign has done.
+        now: the time, in Unix seconds.
+        scale: by what the means are multiplied: requests | posts | users | money.
     """
     done = done or Done()
     course = _Course(shape, typical, left(shape, done, now))
-    reached = next((end for phase in phases(shape, typical, done, now) if (end := course.go(phase))), None)
+    course_of = (_scaled(phase, scale) if scale else phase for phase in phases(shape, typical, done, now))
+    reached = next((end for phase in course_of if (end := course.go(phase))), None)
     spent = course.spent
     return course.used, replace(spent, seconds=max(spent.seconds, course.waited)), reached
+
+
+def _scaled(phase: Phase, scale: Mapping[str, float]) -> Phase:
+    """Return a phase whose means are multiplied."""
+    means = {
+        endpoint: replace(mean, **{name: getattr(mean, name) * factor for name, factor in scale.items()})
+        for endpoint, mean in phase.means.items()
+    }
+    return replace(phase, means=means)
 
 
 def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:

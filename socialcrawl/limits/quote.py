@@ -5,10 +5,10 @@ never passes the budget. For it every step is a first visit: one that goes back 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
-from socialcrawl.limits.likely import FULL, Reached, Typical, likely, unreturned
+from socialcrawl.limits.likely import FULL, Reached, Typical, likely, phases, unreturned
 from socialcrawl.limits.shape import (
     Amount,
     Done,
@@ -49,6 +49,7 @@ class Quote:
         allowed: n = k T / d, the timelines that the windows allow in the campaign's whole time; None without an end.
         typical: the numbers that `likely` rests on.
         alone: how many of the steps still to come go back to nobody, as nobody is rested; probably.
+        ranges: between which numbers the probable total lies in 95 % of campaigns, see `likely_range`.
     """
 
     lines: tuple[Line, ...]
@@ -60,6 +61,7 @@ class Quote:
     allowed: int | None
     typical: Typical
     alone: float = 0.0
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float = 0.0) -> Quote:
@@ -78,7 +80,29 @@ def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float =
         None if lasting is None or shape.tests else allowed(shape, shape.roles.timeline, lasting),
         typical,
         unreturned(shape, typical, done, now),
+        likely_range(shape, typical, done, now),
     )
+
+
+def likely_range(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> dict[str, tuple[float, float]]:
+    """Return the 95 % ranges of the probable total: requests | posts | money | seconds; those that can be given.
+
+    A range rests on the steps that were done, so there is none before them, nor while searches or seeds are to come.
+    """
+    ahead = list(phases(shape, typical, done, now))
+    if not typical.spreads or any(phase.turns and phase.name not in ("steps", "tests") for phase in ahead):
+        return {}
+    _, _, reached = likely(shape, typical, done, now)
+    turns = sum(phase.turns for phase in ahead) if reached is None else reached.turns
+    known = {name: ends for name, one in typical.spreads.items() if (ends := one.factors(turns)) is not None}
+    if "requests" in known:
+        known |= {"users": known["requests"]}
+    low, high = (
+        likely(shape, typical, done, now, scale={name: ends[place] for name, ends in known.items()})[1]
+        for place in (0, 1)
+    )
+    named = [name for name in known if name != "users"] + ["seconds"] * ("requests" in known)
+    return {name: (getattr(low, name), getattr(high, name)) for name in named}
 
 
 def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[str, Amount]:

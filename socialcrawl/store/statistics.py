@@ -10,6 +10,7 @@ from sqlalchemy import BindParameter, Connection, Text, bindparam, text
 
 from socialcrawl.limits.likely import STORED, Typical
 from socialcrawl.limits.shape import REPEATED, Done, Roles
+from socialcrawl.limits.spread import ENOUGH, FEW, Spread, Sums, measure_spread
 from socialcrawl.model import STEPS, unix
 
 LEAST = 10  # observations that a mean has to rest on
@@ -55,11 +56,36 @@ KNOWN = """
 select count(*) from account
 where platform = :platform and platform_id is not null and handle in :names
 """
+# Steps that ended: those of a campaign, and what each of its later ones needed.
+ENDED = """
+from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
+where p.campaign = :campaign and p.act in :steps and coalesce(o.missing, '') <> 'temporary'
+"""
+STEPS_DONE = f"select count(*) {ENDED}"
+LATER = f"select p.n {ENDED} order by p.n limit 1 offset :half"
+NEEDED = """
+select count(*) filter (where n < :since), count(*) filter (where n >= :since),
+  count(*) filter (where n >= :since and posts > 0), {sums}
+from (
+  select p.n, count(r.n) as requests, coalesce(sum(r.posts), 0) as posts,
+    coalesce(sum(coalesce(r.cost, r.most)), 0) as money
+  from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
+  left join request r on r.campaign = p.campaign and r.n = p.n and coalesce(r.kind, '') <> 'held'
+  where p.campaign = :campaign and p.act in :steps and coalesce(o.missing, '') <> 'temporary'
+  group by p.n) as step
+"""
+NEEDS = ("requests", "posts", "money")
+SUMS = ", ".join(
+    f"coalesce(sum({what}) filter (where {{}}), 0)".format(half)
+    for name in NEEDS
+    for what, half in ((name, "n < :since"), (name, "n >= :since"), (f"1.0 * {name} * {name}", "n >= :since"))
+)
+RECENT = " and {0}.campaign = :campaign and {0}.n >= :since"
 # Only answers of the platform: what was held was one before. Returns bring what is new, and no pages of an account.
 # Of a page that was asked for twice the second answer counts.
 PAGES = """
 select part % :again as page, count(*), count(cursor), sum(posts), count(*) filter (where part > :again) from request r
-where endpoint like :timeline and kind = 'ok' and part % :again between 1 and 999
+where endpoint like :timeline and kind = 'ok' and part % :again between 1 and 999{recent}
   and not exists (select 1 from pick p where p.campaign = r.campaign and p.n = r.n and p.act = 'recrawl')
   and not exists (select 1 from request later where later.campaign = r.campaign and later.n = r.n
                     and later.part = r.part + :again and later.kind = 'ok')
@@ -69,7 +95,7 @@ group by page order by page
 RETURNS = """
 with ended as (
   select o.campaign, o.n from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
-  where p.act = 'recrawl' and coalesce(o.missing, '') <> 'temporary')
+  where p.act = 'recrawl' and coalesce(o.missing, '') <> 'temporary'{recent})
 select (select count(*) from ended), count(*) filter (where r.part = 0 and r.endpoint like :by_name),
   count(*) filter (where r.part > 0 and r.endpoint like :timeline),
   coalesce(sum(r.posts) filter (where r.part > 0 and r.endpoint like :timeline), 0)
@@ -78,12 +104,12 @@ from request r join ended e on e.campaign = r.campaign and e.n = r.n where r.kin
 ACCOUNTS = """
 select count(*), count(o.missing) filter (where o.missing not like 'same-as:%') from outcome o
 join pick p on p.campaign = o.campaign and p.n = o.n
-where p.act in ('seed', 'expand', 'walk') and coalesce(o.missing, '') <> 'temporary'
+where p.act in ('seed', 'expand', 'walk') and coalesce(o.missing, '') <> 'temporary'{recent}
 """
 NAMED = """
 select count(*), count(*) filter (where exists (select 1 from request r
   where r.campaign = p.campaign and r.n = p.n and r.endpoint like :by_name and coalesce(r.kind, '') <> 'held'))
-from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act = 'expand'
+from pick p join outcome o on o.campaign = p.campaign and o.n = p.n where p.act = 'expand'{recent}
 """
 SEARCHED = """
 select coalesce(sum(o.posts), 0),
@@ -165,14 +191,26 @@ def _dataset(connection: Connection, campaign: int, platform: str, *, linked: bo
     return {"dataset": size, "tested": size - due, "named": named, "again": min(named, others)}
 
 
-def typical(connection: Connection, roles: Roles) -> Typical:
-    """What answers are like, from all campaigns of this database; assumed where there are too few."""
+def typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
+    """Return what answers are like: assumed where there are too few.
+
+    Those of all campaigns of this database count. As accounts that many others name come first in a crawl, and post
+    most, only the later half of the steps counts of a campaign that has done `FEW`.
+
+    Args:
+        connection: the database.
+        roles: which endpoint does what.
+        name: of the campaign that they are for.
+    """
     with connection.begin():
-        pages = connection.execute(text(PAGES), {"timeline": f"%{roles.timeline}%", "again": REPEATED}).all()
-        accounts, gone = _one(connection, ACCOUNTS)
-        steps, named = _one(connection, NAMED, by_name=f"%{roles.by_name}")
-        asked = {"timeline": f"%{roles.timeline}%", "by_name": f"%{roles.by_name}"}
-        returns, *brought = map(int, _one(connection, RETURNS, **asked))
+        since, spreads = _later(connection, name)
+        pages = connection.execute(
+            text(_recent(PAGES, "r", since)), {"timeline": f"%{roles.timeline}%", "again": REPEATED} | since
+        ).all()
+        accounts, gone = _one(connection, _recent(ACCOUNTS, "o", since), **since)
+        steps, named = _one(connection, _recent(NAMED, "p", since), by_name=f"%{roles.by_name}", **since)
+        asked = {"timeline": f"%{roles.timeline}%", "by_name": f"%{roles.by_name}"} | since
+        returns, *brought = map(int, _one(connection, _recent(RETURNS, "o", since), **asked))
         searched, authors = map(int, _one(connection, SEARCHED))
         seconds = SECONDS[connection.dialect.name]
         answers, mean = _one(
@@ -197,7 +235,31 @@ def typical(connection: Connection, roles: Roles) -> Typical:
         found["authors"] = min(1.0, authors / searched)
     if answers >= LEAST:
         found["answer"] = float(mean)
-    return Typical(**found, rests=dict.fromkeys(found, STORED))
+    return Typical(**found, spreads=spreads, rests=dict.fromkeys(found, STORED))
+
+
+def _later(connection: Connection, name: str) -> tuple[dict[str, int], dict[str, Spread]]:
+    """Return where the later half of a campaign's steps begins, and how they differed; nothing while they are few."""
+    campaign = connection.execute(text(NUMBER), {"name": name}).scalar()
+    steps: dict[str, Any] = {"campaign": campaign, "steps": list(STEPS)}
+    if campaign is None or (done := _one(connection, STEPS_DONE, **steps)[0]) < FEW:
+        return {}, {}
+    since = {"campaign": int(campaign), "since": int(_one(connection, LATER, **steps, half=done // 2)[0])}
+    before, used, read, *sums = _one(connection, NEEDED.format(sums=SUMS), **since, steps=list(STEPS))
+    found = {
+        what: measure_spread(
+            Sums(before, float(sums[3 * k])),
+            Sums(used, float(sums[3 * k + 1]), float(sums[3 * k + 2])),
+            read / used,
+            FEW if what == "requests" else ENOUGH,
+        )
+        for k, what in enumerate(NEEDS)
+    }
+    return since, found
+
+
+def _recent(sql: str, table: str, since: Mapping[str, int]) -> str:
+    return sql.format(recent=RECENT.format(table) if since else "")
 
 
 def spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]:
