@@ -2,19 +2,21 @@
 
 import json
 
+import httpx
 import pytest
-from crawling import rows
-from reviving import written
-from test_platforms import AND_THE_WEB, told
-from test_refresh_campaign import bring, edges
-from verifying import checks, differences, lived
+from crawling import crawl, rows
+from reviving import judged, written
+from storing import opened
+from test_platforms import AND_THE_WEB, EVERY, PEOPLE, file_of, told
+from test_refresh_campaign import bring, edges, refreshing
+from verifying import changed, checks, differences, lived
 
 from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.settings import checked
 from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.verify.outcomes import NO_PAGE
-from socialcrawl.verify.replay import FORGOTTEN, IMPORTED
+from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
 
 KINDS = {
     "collect": {"crawl": {"estimator": "nh-ne-sum", "refresh_rate": 3, "steps": 12}},
@@ -69,6 +71,33 @@ def test_a_campaign_of_every_kind_is_proved_on_every_platform(kind, on, town, tm
     forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), on.name)
     assert differences(database) == []
     assert checks(database)["picks"].unproved[FORGOTTEN] > 0
+
+
+@EVERY
+def test_links_to_whom_accounts_follow_and_cursors_that_grew_old_are_no_differences(on, town, tmp_path):
+    database, links = tmp_path / "a.db", {"mentions": 2, "follows": 3}
+    with on.serving(town, platforms=(on.name,)) as mock:
+        given = {"links": links, "estimator": "nh-ne-sum", "refresh_rate": 1}
+        settings = file_of(on, mock.url, database, crawl=given, budget={"max_requests": 9})
+        crawl(settings)
+        old = {"fault": [{"kind": "expire", "requests": 2}]}
+        httpx.post(f"{mock.url}/_mock/faults", json=old).raise_for_status()
+        crawl(file_of(on, mock.url, database, crawl={**given, "steps": 12}))
+    assert rows(database, "select count(*) from follow")[0][0] > 10
+    assert differences(database) == []
+    changed(database, "update link set alpha = alpha + 1 where n = (select max(n) from link)")
+    assert {check for check, _, _ in differences(database)} >= {"link weights"}
+
+
+def test_tests_of_life_that_came_from_a_file_are_not_judged_again(tmp_path):
+    settings = refreshing("http://localhost:1", tmp_path / "a.db", refresh={"active": "180d"})
+    bring(settings, written(tmp_path / "old.csv", edges(PEOPLE)))
+    told = "account,active,checked_at\n" + "".join(f"{name},1,2026-01-05\n" for name in PEOPLE[:5])
+    with opened(settings.database) as connection:
+        judged(connection, written(tmp_path / "tests.csv", told), settings=settings)
+    assert rows(settings.database, "select count(*) from pick where act = 'probe'") == [(5,)]
+    assert differences(settings.database) == []
+    assert checks(settings.database)["outcomes"].unproved == {IMPORTED: len(PEOPLE), BROUGHT: 5}
 
 
 LINKS = "select count(*) from link join pick using (campaign, n) where true"

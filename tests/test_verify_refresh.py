@@ -20,6 +20,7 @@ def made_earlier(database):
     """Write the settings of a campaign as versions without `stop` did, which wanted the fraction all the time."""
     wanted = f"json_set({{}}, '$.refresh.fraction', {WANTED['fraction']})"
     changed(database, f"update version set settings = json_remove({wanted.format('settings')}, '$.refresh.stop')")
+    changed(database, f"update campaign set settings = json_remove({wanted.format('settings')}, '$.refresh.stop')")
     changed(database, f"update campaign set identity = {wanted.format('identity')}")
 
 

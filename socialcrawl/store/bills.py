@@ -26,17 +26,19 @@ def read_bills(connection: Connection, campaign: int) -> Iterator[Sequence[Any]]
 
 
 def find_loose_pages(connection: Connection, campaign: int, most: int) -> list[tuple[int, int, int]]:
-    """Return (request.id, n, part) of pages with posts whose page before is not in the ledger, or had none after it."""
+    """Return (request.id, n, part) of pages with posts whose page before is not in the ledger, or was the last one."""
     before = request.alias("before")
     follows = and_(
         before.c.campaign == request.c.campaign,
         before.c.n == request.c.n,
         before.c.part == request.c.part - 1,
-        before.c.kind.in_(USEFUL),
-        before.c.cursor.is_not(None),
+        ~before.c.kind.in_(USEFUL) | before.c.cursor.is_not(None),
     )
     pages = select(request.c.id, request.c.n, request.c.part).where(
-        request.c.campaign == campaign, request.c.part.between(2, 999), request.c.kind.in_(USEFUL), request.c.posts > 0
+        request.c.campaign == campaign,
+        request.c.part.between(2, 999),
+        request.c.kind.in_(USEFUL),
+        request.c.posts > 0,
     )
     loose = pages.where(~select(before.c.id).where(follows).exists()).order_by(request.c.id).limit(most)
     return [(int(row.id), int(row.n), int(row.part)) for row in connection.execute(loose)]

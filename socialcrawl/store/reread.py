@@ -4,6 +4,7 @@ The ledger says which posts a pick has read; where it does not (imports, older p
 that were there by then. Posts that are not held any more count as nothing. Nothing is written.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,7 +106,8 @@ class Reread:
         """Yield some picks after the others, with their outcomes; those of an open batch have none yet."""
         both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
         found = (outcome.c.at, outcome.c.missing, outcome.c.posts, outcome.c.value, outcome.c.occurrences)
-        columns = select(pick.c.n, pick.c.node, pick.c.act, *found, outcome.c.mark).outerjoin(outcome, both)
+        decided = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act)
+        columns = select(*decided, *found, outcome.c.mark).outerjoin(outcome, both)
         last = -1
         while rows := self.connection.execute(
             columns.where(pick.c.campaign == self.campaign, pick.c.n > last).order_by(pick.c.n).limit(CHUNK)
@@ -165,6 +167,13 @@ class Reread:
         for n, some in ids.items():
             sums[n].add(some, [(place, node) for place, key in enumerate(some) for node in named.get(key, ())], counts)
         return sums
+
+    def asked(self, rows: Sequence[Any]) -> set[int]:
+        """Return the batches of some picks for which requests were sent, or answers were held."""
+        batches = sorted({row.batch for row in rows})
+        mine = (request.c.campaign == self.campaign) & request.c.n.between(batches[0], rows[-1].n)
+        numbers = self.connection.execute(select(request.c.n).distinct().where(mine)).scalars()
+        return {batches[bisect_right(batches, n) - 1] for n in numbers}
 
     def links(self, first: int, last: int) -> dict[int, list[Any]]:
         """The stored links of picks `first` to `last`, by pick.n, in order: (n, position, node, alpha)."""

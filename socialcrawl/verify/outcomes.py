@@ -20,7 +20,7 @@ from socialcrawl.store.matches import Matches, read_matches
 from socialcrawl.store.reread import Reread, Sum
 from socialcrawl.verify.findings import Check, is_equal
 from socialcrawl.verify.posts import Posts
-from socialcrawl.verify.replay import FORGOTTEN, IMPORTED
+from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
 from socialcrawl.verify.story import Story
 
 READ = ("seed", "expand", "recrawl", "walk", "import")  # acts that read an account's posts
@@ -55,6 +55,7 @@ class Outcomes:
         self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
         self._settings = story.stages[-1].settings
         self.place = "the first pick"  # where it is
+        self._asked: set[int] = set()  # the batches at hand that requests were sent for
         self._doubts: dict[str, str] = {}  # of the posts at hand, why their texts may be others
 
     @property
@@ -128,6 +129,7 @@ class Outcomes:
         unlisted = [row for row in picks if self._is_unlisted(row, sums, unknown)]
         sums |= self._reread.by_author(unlisted, self._count)
         links, named = self._reread.links(first, last), self._names(picks)
+        self._asked = self._reread.asked(picks)
         for row in picks:
             if row.at is not None:
                 read = sums.get(row.n) or Sum(self._reread.linking)
@@ -195,7 +197,7 @@ class Outcomes:
         told = float(rule.alive(row.mark, unix(row.at), None))
         if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
             told = 1.0  # it is there, and shows what it does to its friends only
-        self._hold(row, {"value": told}, None)
+        self._hold(row, {"value": told}, None if row.batch in self._asked else BROUGHT)
 
     def _hold(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
         wrong = {name: value for name, value in told.items() if not is_equal(getattr(row, name), value)}
@@ -216,7 +218,8 @@ class Outcomes:
         there = {*named}
         lost = [node for node in read.targets if node not in there]
         ordered = [node for node in named if node is not None] == [node for node in read.targets if node in there]
-        moved = not ordered and read.ordered and row.n >= self.story.erased
+        in_order = read.ordered and not self._reread.linking.links.follows and row.n >= self.story.erased
+        moved = in_order and not ordered
         if why is not None and (wrong or lost or moved):
             self.links.leave(why, len(links))
             return
