@@ -7,11 +7,13 @@ import random
 import re
 import sqlite3
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from commands import campaign_file, socialcrawl
 from crawling import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
+from postgres import a_server_database
 from rich.console import Console
 from test_mock_world import START, posts_of
 from test_store_upgrade import at_version
@@ -191,6 +193,18 @@ def test_of_a_campaign_that_has_done_many_steps_the_later_half_counts(stored):
         assert spread.change == pytest.approx(np.log(second.mean() / first.mean()))
         posts_of_each = [sum(row[2] for row in asked if row[0] == n) for n in steps]
         assert spread.read == pytest.approx(np.mean(np.array(posts_of_each) > 0))
+
+
+def test_both_databases_give_the_same_means_and_ranges(tmp_path):
+    with a_server_database() as server, running(a_ring(), limit=100_000) as mock:
+        found = []
+        for database in (tmp_path / "a.db", server.url):
+            settings = campaign_of(mock.url, database, crawl={"steps": 120})
+            finished(settings)
+            mean = known(plan(settings))[1]
+            found.append(replace(mean, answer=0.0))
+    assert found[0] == found[1]
+    assert found[0].spreads["posts"].steps == 120
 
 
 def a_ring(size=400):
