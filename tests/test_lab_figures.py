@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 
-from socialcrawl.apps import lab_figures, liverank_figures, sampling_figures, sampling_runs
+from socialcrawl.apps import lab_figures, liverank_figures, liverank_runs, sampling_figures, sampling_runs
 from socialcrawl.apps.lab_figures import CROWDED, Bars, Line, Panel
 from socialcrawl.lab.liverank.death import Death, passed
 from socialcrawl.lab.liverank.ways import FRAMES
@@ -12,20 +12,36 @@ from socialcrawl.lab.liverank.weblike import Shape, generate
 from socialcrawl.lab.sampling.measured import Quantity
 from socialcrawl.lab.tables import joined
 
+DIFFERENT = 15.0  # how far colours lie apart in CIELAB, for each kind of sight: lines of 1.3 points are told apart
+SIGHTS = {  # what is seen of linear RGB: Machado, Oliveira and Fernandes (2009), severity 1
+    "all": np.eye(3),
+    "no red": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "no green": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+}
 PER_CENT = np.arange(1, 101) / 100
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """The figure of some frames, as it is saved first."""
+def drawn_as(monkeypatch, tmp_path):
+    """The figure of some frames under a title, as it is saved first."""
 
-    def draw(frames, across=2):
+    def draw(frames, across, title):
         saved = []
         monkeypatch.setattr(lab_figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
-        lab_figures.draw(tmp_path / "x", frames, across, "title")
+        lab_figures.draw(tmp_path / "x", frames, across, title)
         return saved[0]
 
     return draw
+
+
+@pytest.fixture
+def drawn(drawn_as):
+    """The figure of some frames, as it is saved first."""
+    return lambda frames, across=2: drawn_as(frames, across, "title")
 
 
 def curves(name, top=16.0, graphs=("web",), n=1000):
@@ -165,3 +181,94 @@ def test_all_intervals_of_an_audit_are_100_per_cent(drawn):
     rows = [{"question": "held", "method": "hard", "inside": inside, "runs": 100} for inside in (100, 97)]
     texts = drawn([sampling_runs._inside("t", [rows[0]]), sampling_runs._inside("t", [rows[1]])]).axes
     assert [axes.texts[0].get_text() for axes in texts] == ["100", "97"]
+
+
+def lab(colours, sight):
+    """CIELAB of colours as somebody sees them, float64[n, 3]."""
+    rgb = np.array([to_rgb(colour) for colour in colours])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(linear @ SIGHTS[sight].T, 0, 1)
+    xyz = seen @ np.array([[0.4124, 0.2126, 0.0193], [0.3576, 0.7152, 0.1192], [0.1805, 0.0722, 0.9505]])
+    f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_colours_can_be_told_apart_by_readers_who_see_no_red_or_no_green(sight):
+    colours = [*lab_figures.COLOURS, *dict.fromkeys(lab_figures.FIXED.values())]
+    points = lab(colours, sight)
+    near = [
+        (one, other)
+        for i, one in enumerate(colours)
+        for j, other in enumerate(colours[:i])
+        if np.linalg.norm(points[i] - points[j]) < DIFFERENT
+    ]
+    assert not near
+
+
+def titled(title, labels, frames=1):
+    lines = [Line(label, np.arange(5), np.arange(5.0), np.full(5, 0.1)) for label in labels]
+    return [Panel(title, "y", lines) for _ in range(frames)]
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3])
+def test_titles_run_into_no_legend_no_other_frame_and_not_off_the_page(drawn_as, frames):
+    long = "altered greedy against greedy, by the oracle, and what else a title may tell of a figure with one frame"
+    figure = drawn_as(titled(long, ["q=0.95 zeta=0.5, a long label", "bfs"], frames), frames, long)
+    figure.draw_without_rendering()
+    page, legend = figure.bbox, figure.legends[0].get_window_extent()
+    texts = [figure._suptitle, *(axes.title for axes in figure.axes)]
+    boxes = [text.get_window_extent() for text in texts]
+    assert all(page.x0 <= box.x0 < box.x1 <= page.x1 and page.y0 <= box.y0 < box.y1 <= page.y1 for box in boxes)
+    for n, box in enumerate(boxes):
+        assert not box.overlaps(legend)
+        assert not any(box.overlaps(other) for other in boxes[:n])
+    assert all(" ".join(text.get_text().split()) == long for text in texts), "no word is lost"
+
+
+def heights(drawn_):
+    """The lowest and the highest point of each part of what is drawn."""
+    for path in drawn_.get_paths():
+        yield path.vertices[:, 1].min(), path.vertices[:, 1].max()
+
+
+@pytest.mark.parametrize("many", [3, 16])
+def test_every_curve_shows_its_intervals_however_many_there_are(drawn, many):
+    x = np.arange(1, 41)
+    lines = [Line(f"way-{n}", x, x * 0 + float(n), np.full(40, 0.25)) for n in range(many)]
+    axes = drawn([Panel("t", "y", lines)]).axes[0]
+    shown = {(round(low, 6), round(high, 6)) for one in axes.collections for low, high in heights(one) if low < high}
+    assert sorted(shown) == [(n - 0.25, n + 0.25) for n in range(many)]
+
+
+def test_curves_of_one_crawl_have_no_interval(drawn):
+    x = np.arange(9.0)
+    for many in (2, 16):
+        lines = [Line(f"way-{n}", x, x + n, np.full(9, np.nan)) for n in range(many)]
+        axes = drawn([Panel("t", "y", lines)]).axes[0]
+        assert np.isfinite(axes.get_ylim()).all()
+        assert not [ends for one in axes.collections for ends in heights(one) if np.isfinite(ends).all()]
+
+
+def test_bars_show_the_intervals_that_the_data_have(drawn):
+    bars = Bars("t", "y", ["a", "b"], [("one", [0.4, 0.5]), ("truth", [0.45, 0.5])], [[0.1, np.nan], [np.nan, np.nan]])
+    axes = drawn([bars]).axes[0]
+    ends = [segment[:, 1] for one in axes.collections for segment in one.get_segments() if len(segment)]
+    assert [sorted(end) for end in ends if np.isfinite(end).all()] == [pytest.approx([0.3, 0.5])]
+
+
+def test_far_intervals_do_not_flatten_curves(drawn):
+    x = np.arange(9.0)
+    low, high = drawn([Panel("t", "y", [Line("a", x, x, np.full(9, 500.0))])]).axes[0].get_ylim()
+    assert -10 < low < -8
+    assert 16 < high < 18
+
+
+def test_active_nodes_and_others_differ_in_look(drawn, tmp_path, monkeypatch):
+    world = passed("net", generate(Shape(pages=600, degree=4, a_site=30)), Death(0.2))
+    frames = []
+    monkeypatch.setattr(liverank_runs, "draw", lambda stem, given, *_: frames.extend(given) or [])
+    liverank_runs._distributions("fig2", [world], tmp_path)
+    seen = looks(drawn(frames).axes[0])
+    colours, styles = (set(part) for part in zip(*seen.values(), strict=True))
+    assert len(colours) == len(styles) == len(seen) == 3

@@ -21,6 +21,7 @@ from socialcrawl.lab.gouriten.worlds import MENTIONS, PAGES, Wanted, World, worl
 from socialcrawl.lab.measures import mean
 from socialcrawl.lab.tables import joined, rows, write_csv, write_parquet
 from socialcrawl.terminal import write_line
+from socialcrawl.words import pluralize
 
 DRAWN = 16  # curves a figure can bear; of more, those of UNDRAWN are left out (they are in the data)
 UNDRAWN = tuple(name for name in ESTIMATORS if name.endswith("-avg") or name in ("opic-e", "opic-n"))
@@ -151,7 +152,8 @@ def _planned(world: World, experiment: Experiment, asked: Asked, out: Path) -> P
     """What is crawled there; what is less than was asked for is said."""
     there = plan(world, experiment.draw, experiment.steps, Work(out, 1, asked.seed, asked.size is not None))
     seeds = len(there.sets[0])
-    write_line(f"{world.name}: {len(there.sets)} sets of {seeds:,} seeds, {there.budget:,} steps")
+    sets, each = pluralize(len(there.sets), "set"), pluralize(seeds, "seed")
+    write_line(f"{world.name}: {sets} of {each}, {pluralize(there.budget, 'step')}")
     if there.budget < experiment.steps:
         write_line(f"  ({experiment.steps:,} were asked for: no set of seeds reaches more)")
     if seeds < experiment.draw.size:
@@ -196,9 +198,12 @@ def _steered(listed: list[dict[str, Any]]) -> list[Bars]:
     for graph in dict.fromkeys(row["graph"] for row in listed):
         here = [row for row in listed if row["graph"] == graph]
         scored = dict.fromkeys(row["scoring"] for row in here)
-        series = [(scoring, [row["relative"] for row in here if row["scoring"] == scoring]) for scoring in scored]
+        of = {scoring: [row for row in here if row["scoring"] == scoring] for scoring in scored}
+        series = [(scoring, [row["relative"] for row in own]) for scoring, own in of.items()]
+        errors = [[row["relative_error"] for row in own] for own in of.values()]
         variants = list(dict.fromkeys(row["variant"] for row in here))
-        frames.append(Bars(f"{graph}, after {here[0]['step']:,} steps", "share of the oracle's", variants, series))
+        title = f"{graph}, after {pluralize(here[0]['step'], 'step')}"
+        frames.append(Bars(title, "share of the oracle's", variants, series, errors))
     return frames
 
 
@@ -229,7 +234,7 @@ def _by_type(listed: list[dict[str, Any]], group: str, height: str, axis: str) -
 
 def _tell(listed: list[dict[str, Any]], column: str, what: str) -> None:
     """The means at each step and their standard errors, a line a variant."""
-    write_line(f"{what}, ± its standard error over the sets")
+    write_line(f"{what}, ± its standard error over the sets, where there are several")
     for graph in dict.fromkeys(row["graph"] for row in listed):
         here = [row for row in listed if row["graph"] == graph]
         steps = list(dict.fromkeys(row["step"] for row in here))
@@ -240,7 +245,8 @@ def _tell(listed: list[dict[str, Any]], column: str, what: str) -> None:
 
 
 def _of(row: dict[str, Any], column: str) -> str:
-    return f"{row[column]:.3f} ± {row[f'{column}_error']:.3f}"
+    error = row[f"{column}_error"]
+    return f"{row[column]:.3f}" + ("" if np.isnan(error) else f" ± {error:.3f}")
 
 
 def _show(pictures: list[Path], stem: Path) -> None:

@@ -1,6 +1,7 @@
 """The figures of the paper's experiments, as PNG and SVG: the same bytes for the same numbers."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SocialcrawlError
 
-COLOURS = ("#1f5fa8", "#d1495b", "#2a9d5c", "#e08a1e", "#7a4fa3", "#12a5b0", "#8c564b", "#c2469c", "#7a8b1f", "#555555")
+# Any two differ, and from the greys of FIXED, for readers who see no red or no green too.
+COLOURS = ("#0015aa", "#bf6a2a", "#00d480", "#d400aa", "#00aaff", "#551540", "#bfbf00", "#004000", "#eaaad4")
 FIXED = {"oracle": "#000000", "nothing": "#000000", "random": "#9a9a9a", "bfs": "#555555"}
 STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (7, 2, 1, 2)))
 RULES: Any = {  # of matplotlib
@@ -21,7 +23,8 @@ RULES: Any = {  # of matplotlib
     "svg.hashsalt": "socialcrawl",
     "svg.fonttype": "path",
 }
-BANDS = 10  # curves that can have their standard errors drawn without hiding each other
+BANDS = 10  # curves whose intervals can be bands; those of more would hide each other, and are bars at some points
+MARKS = 6  # of these bars on a curve
 WIDTH, HEIGHT = 4.6, 3.1  # of a panel, in inches
 CROWDED = (7.0, 5.5)  # sizes of the numbers above bars, in points: the largest at which none touches another, or none
 NOTHING = 1e-9  # a bar of less is one of 0, but for the rounding of sums
@@ -39,7 +42,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Line:
-    """A curve over steps: means, and their standard errors where there are several crawls; shape (p,) each.
+    """A curve over steps: means, and half of their intervals, NaN or 0 where one crawl has none; shape (p,) each.
 
     Its `look` is chosen by its label where none is given.
     """
@@ -65,7 +68,7 @@ class Panel:
         ticks: the names of x = 0, 1, ..., where x stands for names; else none.
         steep: whether heights, all above 0, are on a logarithmic axis.
         begin: where the x axis begins; None: at 0, or at 1 or 10 steps where it is logarithmic.
-        share: whether heights are shares, so that standard errors end at 0 and 1; all of them are in sight then.
+        share: whether heights are shares, so that intervals end at 0 and 1; all of them are in sight then.
     """
 
     title: str
@@ -89,6 +92,7 @@ class Bars:
         axis: what is measured.
         groups: their names.
         series: a name and one height a group, each.
+        errors: for each series and group the half of its interval, or NaN; none: nothing has one.
         log: whether heights are on a logarithmic axis.
         form: how heights are written above the bars.
         thin: whether these numbers are made smaller, or else left out, where they touch each other.
@@ -98,6 +102,7 @@ class Bars:
     axis: str
     groups: Sequence[str]
     series: Sequence[tuple[str, Sequence[float]]]
+    errors: Sequence[Sequence[float]] = ()
     log: bool = False
     form: str = ".2g"
     thin: bool = False
@@ -138,11 +143,28 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *,
         for place in places:
             for handle, label in zip(*place.get_legend_handles_labels(), strict=True):
                 shown.setdefault(label, handle)
-        if title:
-            figure.suptitle(title, fontsize="large")
-        figure.legend(list(shown.values()), list(shown), loc="outside right upper", frameon=False, handlelength=3.2)
+        handles, labels = list(shown.values()), list(shown)
+        legend = figure.legend(handles, labels, loc="outside right upper", frameon=False, handlelength=3.2)
+        _head(figure, title, legend)
         _thin(figure, [at for at, one in zip(places, frames, strict=False) if isinstance(one, Bars) and one.thin])
         return [_saved(figure, stem.with_suffix(f".{kind}"), kind) for kind in ("png", "svg")]
+
+
+def _head(figure: Any, title: str, legend: Any) -> None:
+    """Write the title above the frames, and break it and theirs into lines that run into nothing else."""
+    whole = figure.suptitle(title, x=0.01, ha="left", fontsize="large") if title else None
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        _break(axes.title, axes.get_window_extent().width)
+    if whole is not None:
+        _break(whole, legend.get_window_extent().x0 - 0.02 * figure.bbox.width)
+
+
+def _break(text: Any, width: float) -> None:
+    """Break a text into lines of at most `width` pixels; a word is not broken."""
+    wide = text.get_window_extent().width
+    if wide > width:
+        text.set_text(textwrap.fill(text.get_text(), max(1, int(0.95 * len(text.get_text()) * width / wide))))
 
 
 def _saved(figure: Any, path: Path, kind: str) -> Path:
@@ -158,12 +180,15 @@ def _saved(figure: Any, path: Path, kind: str) -> Path:
 def _curves(axes: Any, panel: Panel, looks: dict[str, Look]) -> None:
     if panel.level is not None:
         axes.axhline(panel.level, color="#000000", linewidth=0.7)
-    for line in panel.lines:
+    for number, line in enumerate(panel.lines):
         look = looks[line.label]
         drawn = {"color": look.colour, "linestyle": look.style, "linewidth": look.width, "zorder": look.above}
         axes.plot(line.x, line.y, label=line.label, **drawn)
         if len(panel.lines) <= BANDS:
             axes.fill_between(line.x, *_band(panel, line), color=look.colour, alpha=0.15, linewidth=0)
+        else:
+            at = _marked(line, number / len(panel.lines))
+            axes.vlines(line.x[at], *(end[at] for end in _band(panel, line)), color=look.colour, linewidth=0.8)
     last = max(math.ceil(line.x[-1]) for line in panel.lines)
     axes.set(title=panel.title, xlabel=panel.along, ylabel=panel.axis)
     if panel.log:
@@ -177,8 +202,14 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, Look]) -> None:
     axes.grid(alpha=0.25)
 
 
+def _marked(line: Line, shift: float) -> NDArray[np.int64]:
+    """The places of a curve at which its interval is drawn; `shift`, from 0 to 1, sets curves apart."""
+    places = (np.arange(MARKS) + shift) * len(line.x) / MARKS
+    return np.unique(places.astype(np.int64))
+
+
 def _band(panel: Panel, line: Line) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The lower and the upper end of a curve's standard errors."""
+    """The lower and the upper end of a curve's intervals."""
     low, high = line.y - line.error, line.y + line.error
     return (np.clip(low, 0, 1), np.clip(high, 0, 1)) if panel.share else (low, high)
 
@@ -186,19 +217,27 @@ def _band(panel: Panel, line: Line) -> tuple[NDArray[np.float64], NDArray[np.flo
 def _fit(axes: Any, panel: Panel) -> None:
     """A height that shows what is in sight: the first ten steps, when they are left out, must not flatten the rest."""
     low, _ = axes.get_xlim()
-    ends = [(line, end) for line in panel.lines for end in (_band(panel, line) if panel.share else (line.y,))]
-    seen = np.concatenate([end[line.x >= low] for line, end in ends])
-    seen = seen[np.isfinite(seen)]
+    seen = _known([line.y[line.x >= low] for line in panel.lines])
+    ends = _known([end[line.x >= low] for line in panel.lines for end in _band(panel, line)])
+    if panel.share:
+        seen = np.concatenate([seen, ends])
+    elif len(seen):  # intervals that reach far must not flatten the curves
+        seen = np.concatenate([seen, np.clip(ends, seen.min() - np.ptp(seen), seen.max() + np.ptp(seen))])
     if panel.level is not None:
         seen = np.append(seen, panel.level)
     if len(seen) and panel.steep:
         axes.set_yscale("log", subs=())
         axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5))
         axes.yaxis.set_major_formatter("{x:,g}")
-        axes.set_ylim(float(seen.min()) / 1.2, float(seen.max()) * 1.2)
+        axes.set_ylim(float(seen[seen > 0].min()) / 1.2, float(seen.max()) * 1.2)
     elif len(seen):
         room = 0.05 * max(float(np.ptp(seen)), 1e-9)
         axes.set_ylim(float(seen.min()) - room, float(seen.max()) + room)
+
+
+def _known(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    joined = np.concatenate(parts)
+    return joined[np.isfinite(joined)]
 
 
 def _even(row: Sequence[Any]) -> None:
@@ -213,7 +252,8 @@ def _bars(axes: Any, bars: Bars, looks: dict[str, Look]) -> None:
     places = np.arange(len(bars.groups))
     for number, (label, heights) in enumerate(bars.series):
         at = places + (number - (len(bars.series) - 1) / 2) * width
-        drawn = axes.bar(at, heights, width, color=looks[label].colour, label=label)
+        error = {"yerr": bars.errors[number], "error_kw": {"elinewidth": 0.9, "capsize": 1.5}} if bars.errors else {}
+        drawn = axes.bar(at, heights, width, color=looks[label].colour, label=label, **error)
         written = [format(0 if abs(height) < NOTHING else height, bars.form) for height in heights]
         axes.bar_label(drawn, written, fontsize=CROWDED[0], padding=2)
     axes.set_xticks(places, bars.groups)

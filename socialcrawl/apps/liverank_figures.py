@@ -14,6 +14,11 @@ RANKS = dict(zip(LETTERS, (FIXED["random"], *COLOURS), strict=False))
 TRAININGS = dict(zip(KINDS, (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True))
 SIZES = (COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[7])  # of training sets that are not the usual one
 DASHED = {"indegree": STYLES[1], "pagerank": STYLES[2]}  # orders that lie on the others for most of their way
+WHOSE = {  # curves of distributions
+    "active": Look(COLOURS[0]),
+    "not active": Look(COLOURS[1], STYLES[1]),
+    "all": Look(FIXED["random"], STYLES[2]),
+}
 WIDTH = 1.3
 NARROW = 5.0  # the largest cost that is read well from an axis which is not logarithmic
 

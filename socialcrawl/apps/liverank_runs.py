@@ -126,7 +126,7 @@ def _distributions(name: str, worlds: Sequence[World], out: Path) -> None:
             found = shares.distributions(world, values, measure)
             parts.append(found)
             lines = [
-                Line(whose, own["x"], own["share"], 0 * own["share"])
+                Line(whose, own["x"], own["share"], 0 * own["share"], liverank_figures.WHOSE.get(whose))
                 for (whose,) in variants(found, ("whose",))
                 for own in [picked(found, ("whose",), (whose,))]
             ]

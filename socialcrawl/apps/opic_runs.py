@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import Any, Final
 
@@ -167,11 +168,13 @@ def _error_bars(listed: list[dict[str, Any]], error: str) -> Bars:
     return Bars("", ERRORS[error], *_heights(listed, error))
 
 
-def _heights(listed: list[dict[str, Any]], column: str) -> tuple[list[str], list[tuple[str, list[float]]]]:
-    """The groups (change rates) of a frame of bars, and what each window has in them."""
+def _heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ...]:
+    """The groups (change rates) of a frame of bars, and what each window has in them, with errors where there are."""
     groups = [f"{100 * rate:g} % a crawl" for rate in _each(listed, "rate")]
-    series = [(name, [row[column] for row in listed if row["window"] == name]) for name in _each(listed, "window")]
-    return groups, series
+    of = {name: [row for row in listed if row["window"] == name] for name in _each(listed, "window")}
+    series = [(name, [row[column] for row in own]) for name, own in of.items()]
+    spread = f"{column}_spread"
+    return groups, series, [[row.get(spread, 0.0) or nan for row in own] for own in of.values()]
 
 
 def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:

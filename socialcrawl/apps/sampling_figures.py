@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,8 @@ def _framed(title: str, quantity: Quantity, lines: Sequence[Line], axis: str, al
     """Curves over what has an order, bars of what has none."""
     if quantity.name != "domains":
         return Panel(title, axis, lines, along=along, ticks=_ticks(quantity), share=True)
-    return Bars(title, axis, _ticks(quantity), [(line.label, line.y.tolist()) for line in lines], thin=True)
+    series = [(line.label, line.y.tolist()) for line in lines]
+    return Bars(title, axis, _ticks(quantity), series, [line.error.tolist() for line in lines], thin=True)
 
 
 def _tested(visits: Table, quantity: Quantity, topic: Topic, world: World) -> None:
@@ -123,8 +125,7 @@ def _true(quantity: Quantity, topic: Topic, world: World) -> Line:
 
 def _line(label: str, own: Rows, most: int) -> Line:
     y = np.array([row["share"] for row in own[:most]])
-    half = np.array([(row["high"] - row["low"]) / 2 for row in own[:most]])
-    return Line(label, np.arange(len(y)), y, half)
+    return Line(label, np.arange(len(y)), y, np.array(_halves(own[:most])))
 
 
 def _most(quantity: Quantity) -> int:
@@ -179,8 +180,15 @@ def _parted(topic: Topic, own: Rows, methods: Sequence[str]) -> Bars:
     names = list(topic.parts)
     true = [next(row["truth"] for row in own if row["bin"] == name) for name in names]
     series = [("truth", true)]
-    series += [(method, [row["share"] for row in own if row["method"] == method]) for method in methods]
-    return Bars(topic.name, "share of pages on topic", names, series, thin=True)
+    of = [[row for row in own if row["method"] == method] for method in methods]
+    series += [(method, [row["share"] for row in mine]) for method, mine in zip(methods, of, strict=True)]
+    errors = [[nan] * len(names), *(_halves(mine) for mine in of)]
+    return Bars(topic.name, "share of pages on topic", names, series, errors, thin=True)
+
+
+def _halves(rows: Rows) -> list[float]:
+    """Half of the interval of each row."""
+    return [(row["high"] - row["low"]) / 2 for row in rows]
 
 
 def _of(row: dict[str, Any]) -> str:
@@ -194,6 +202,7 @@ def _fig4(work: _Work) -> tuple[Rows, list[Any]]:
     for topic in work.worded():
         told = {"keyword": topic, "tree": experiments.by_tree(work.world, topic, work.asked.setup.seed)}
         camps: list[tuple[str, list[float]]] = []
+        spread: list[list[float]] = []
         lines: list[Line] = []
         for label, by in told.items():
             _said(label, by, topic, work.world)
@@ -208,9 +217,11 @@ def _fig4(work: _Work) -> tuple[Rows, list[Any]]:
                 rows += own
                 camps += [(f"truth:{label}", [row["truth"] for row in own])]
                 camps += [(f"walk:{label}", [row["share"] for row in own])]
+                spread += [[nan] * len(own), _halves(own)]
         if camps:
             bins = measured.camps(topic).bins
-            frames.append(Bars(f"{topic.name}: what its pages tell of", "share of pages", bins, camps, thin=True))
+            title = f"{topic.name}: what its pages tell of"
+            frames.append(Bars(title, "share of pages", bins, camps, spread, thin=True))
         along = "% of a page's links that stay on topic"
         frames.append(Panel(topic.name, "share of pages", lines, along=along, ticks=_ticks(stay), share=True))
     return rows, frames

@@ -10,6 +10,7 @@ import numpy as np
 from socialcrawl.apps.lab_figures import Bars
 from socialcrawl.apps.lab_runs import ready, watching
 from socialcrawl.apps.sampling_work import KEPT, Asked, Rows, Wanted, samples, write
+from socialcrawl.intervals import mean_of
 from socialcrawl.lab.sampling import audits, experiments
 from socialcrawl.lab.sampling.crawls import possible
 from socialcrawl.lab.sampling.experiments import GRAPHS
@@ -49,6 +50,7 @@ def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
             axis,
             searches,
             [(one, [r[name] for r in means if r["consistency"] == one]) for one in kinds],
+            [[_half(rows, name, search, one) for search in searches] for one in kinds],
             thin=True,
         )
         for name, title, axis in (
@@ -57,6 +59,13 @@ def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
         )
     ]
     write(out / "bias", table(rows), frames, 2)
+
+
+def _half(rows: Rows, name: str, search: str, consistency: str) -> float:
+    """Half of the 95 % interval of a mean over the runs."""
+    own = [row[name] for row in rows if (row["search"], row["consistency"]) == (search, consistency)]
+    found = mean_of(np.array(own, np.float64))
+    return (found.high - found.low) / 2
 
 
 def _known(number: float) -> str:
@@ -131,8 +140,9 @@ def _inside(topic: str, rows: Rows) -> Bars:
     questions = list(dict.fromkeys(row["question"] for row in rows))
     methods = list(dict.fromkeys(row["method"] for row in rows))
     series = [(one, [100 * r["inside"] / r["runs"] for r in rows if r["method"] == one]) for one in methods]
+    runs = min(row["runs"] for row in rows)
     groups = [name.replace(" ", "\n").replace("-", "-\n") for name in questions]
-    return Bars(topic, "% of intervals with the truth", groups, series, form=".3g", thin=True)
+    return Bars(topic, f"% of {runs:,.0f} intervals with the truth", groups, series, form=".3g", thin=True)
 
 
 def gap(wanted: Wanted, out: Path) -> None:
