@@ -112,6 +112,18 @@ def test_a_daemon_reads_the_ledger_of_a_campaign_once_at_its_start(world, monkey
     assert folds == [before]
 
 
+def test_a_keyword_that_an_earlier_version_took_is_logged_when_its_campaign_resumes(world):
+    world.write("alone", "[budget]\nmax_requests = 20\n")
+    world.live(0.1)
+    for column in ("identity", "settings"):
+        world.execute(f"update campaign set {column} = json_set({column}, '$.topic.keywords', json_array('sun, moon'))")
+    world.write("alone", "[budget]\nmax_requests = 30\n", "sun, moon")
+    logged = world.live(0.2).logged
+    (line,) = [line for line in logged if line["event"] == "a keyword of the campaign is doubtful"]
+    assert (line["level"], line["campaign"]) == ("warning", "alone")
+    assert line["why"].startswith("[topic] keywords: 'sun, moon' would be searched as one phrase")
+
+
 def test_weights_divide_a_token(world):
     world.write("heavy", "weight = 2.0\n")
     world.write("light", "", TOPICS[1])

@@ -77,12 +77,12 @@ def campaign_text(name, url, keyword, more=""):
 class Week:
     """A daemon in this thread that stops at a virtual instant; `each` is called at every look.
 
-    `states` are all that its campaigns came into, `told` those of which notices would be sent.
+    `states` are all that its campaigns came into, `told` those of which notices would be sent, `logged` its log lines.
     """
 
     def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=disk_of):
         self.time, self.until, self.each = time, until, each
-        self.states, self.told, self._events = [], [], Events()
+        self.states, self.told, self.logged, self._events = [], [], [], Events()
         house = House(time, pool=lambda size: Slowly(time), disk=disk)
         who = Identity("here", 1)
         self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=AtOnce)
@@ -101,8 +101,12 @@ class Week:
         if self._events.is_one(now, before):
             self.told.append((now.campaign, now.state))
 
+    def _logs(self, logger, level, line):
+        self.logged.append({"level": level, **line})
+        return ""
+
     def run(self):
-        structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), processors=[lambda *given: ""])
+        structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), processors=[self._logs])
         try:
             return self.daemon.run()
         finally:

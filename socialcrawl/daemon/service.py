@@ -193,7 +193,10 @@ class Daemon:
         """Begin a campaign as its database knows it; it runs once all that begin with it are open."""
         try:
             now, where = self.house.time.now(), runner.settings.database
-            self.books.begin(plan(runner.settings), now)
+            meant = plan(runner.settings)
+            for doubt in meant.doubts:
+                self._log.warning("a keyword of the campaign is doubtful", campaign=runner.name, why=doubt)
+            self.books.begin(meant, now)
             heard = self.books.heard(where, now)
             one = None if heard is None else heard[1].get(runner.name)
             stored = partial(self.books.stored, where, runner.name, now)
