@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from socialcrawl.apps import figure, screen
-from socialcrawl.apps.screen import ENOUGH, Lines, Picture, progress, spent
+from socialcrawl.apps.screen import Lines, Picture, progress, spent
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.outage import Outage
+from socialcrawl.limits.spread import FEW, Spread
 from socialcrawl.mock.server import running
-from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Wait
+from socialcrawl.model import Grant, Node, Outcome, Pick, Reply, Request, Wait
 from socialcrawl.run import run
 from socialcrawl.words import instant, seconds, span
 
@@ -84,9 +85,14 @@ def watch(monkeypatch):
     return hands
 
 
-def learned(picture, campaign, steps):
-    campaign.crawl.taken += steps
-    picture.learned((Pick(0, Node(0), "expand"),) * steps, [Outcome(0, Node(0), 0.0)] * steps)
+def learned(picture, campaign, steps, each=1):
+    """`steps` steps that took so many requests each."""
+    for _ in range(steps):
+        n = campaign.crawl.taken
+        campaign.crawl.taken += 1
+        for part in range(each):
+            picture.sent(Grant(Request((n, part), "timeline", {}, 1), "main", 0.0))
+        picture.learned((Pick(n, Node(0), "expand"),), [Outcome(n, Node(0), 0.0, posts=3)])
 
 
 def test_the_time_to_the_end_is_that_of_this_runs_steps_alone(mock, tmp_path, watch):
@@ -95,32 +101,58 @@ def test_the_time_to_the_end_is_that_of_this_runs_steps_alone(mock, tmp_path, wa
     picture.campaign = campaign
     campaign.crawl.taken = 400  # earlier runs did them
     watch[0] += 300.0  # seeds are asked: they are no steps
-    picture.learned((Pick(0, Node(0), "seed"),), [Outcome(0, Node(0), 0.0)])
-    learned(picture, campaign, 5)
+    picture.sent(Grant(Request((3, 0), "timeline", {}, 1), "main", 0.0))
+    picture.learned((Pick(3, Node(0), "seed"),), [Outcome(3, Node(0), 0.0)])
+    learned(picture, campaign, 1)
     watch[0] += 10.0
-    learned(picture, campaign, ENOUGH - 1)
+    learned(picture, campaign, FEW - 2)
     assert picture.remaining(campaign) is None, "too few steps to tell a pace from"
     learned(picture, campaign, 1)
-    assert picture.remaining(campaign) == pytest.approx(10.0 / ENOUGH * (1000 - 405 - ENOUGH))
+    ahead = 1000 - 400 - FEW
+    low, high = Spread(FEW, FEW // 2, 0.0, enough=FEW).factors(ahead)
+    pace = 10.0 / (FEW - 1) * ahead
+    assert picture.remaining(campaign) == pytest.approx((low * pace, high * pace))
+    ends = shown(picture).split("to the end")[1].split("\n")[0]
+    assert f"{span(low * pace)} to {span(high * pace)}" in ends
     campaign.close()
+
+
+def test_steps_that_differ_widen_the_time_to_the_end(mock, tmp_path, watch):
+    found = []
+    for few, many in ((3, 3), (1, 5)):
+        picture = Picture(terminal())
+        folder = tmp_path / f"{few} to {many}"
+        folder.mkdir()
+        campaign = build_on(mock, folder, picture, crawl={"steps": 400})
+        picture.campaign = campaign
+        for _ in range(100):
+            learned(picture, campaign, 1, few)
+            learned(picture, campaign, 1, many)
+            watch[0] += 6.0
+        found.append(picture.remaining(campaign))
+        campaign.close()
+    (low, high), (lower, higher) = found
+    assert lower < low < high < higher
 
 
 def test_waits_are_no_part_of_the_pace_as_the_windows_tell_of_them(mock, tmp_path, watch):
     picture = Picture(terminal())
-    campaign = build_on(mock, tmp_path, picture, crawl={"steps": 100})
+    campaign = build_on(mock, tmp_path, picture, crawl={"steps": 300})
     picture.campaign = campaign
-    learned(picture, campaign, 10)
+    learned(picture, campaign, 1)
     watch[0] += 4.0
-    learned(picture, campaign, 40)
+    learned(picture, campaign, 199)
+    low, high = Spread(200, 100, 0.0, enough=FEW).factors(100)
+    rest = pytest.approx((low * 400 / 199, high * 400 / 199))
     picture.waits(Wait(2_000_000_000.0, "the window is full"))
     watch[0] += 500.0
     picture.waits(Wait(2_000_000_000.0, "the window is full"))
-    assert picture.remaining(campaign) == pytest.approx(4.0 / 40 * 50), "during a wait"
+    assert picture.remaining(campaign) == rest, "during a wait"
     watch[0] += 300.0
-    picture.sent(None)
-    assert picture.remaining(campaign) == pytest.approx(4.0 / 40 * 50), "after it"
+    picture.sent(Grant(Request((1000, 0), "timeline", {}, 1), "main", 0.0))
+    assert picture.remaining(campaign) == rest, "after it"
     watch[0] += 1.0
-    assert picture.remaining(campaign) == pytest.approx(5.0 / 40 * 50)
+    assert picture.remaining(campaign) == pytest.approx((low * 500 / 199, high * 500 / 199))
     campaign.close()
 
 
@@ -131,22 +163,20 @@ def test_the_time_to_the_end_follows_the_windows_of_the_server_and_not_the_table
         picture.begin(campaign)
         assert isinstance(run(campaign.parts, patience=0), Wait)
         picture.end()
-        campaign.crawl.taken = (picture.first or (0.0, 0, 0))[1] + ENOUGH
-        requests = campaign.planner.budget.requests - picture.first[2]
-        windows = ceil(requests * (400 - campaign.crawl.taken) / ENOUGH / 30)
-        rest = picture.remaining(campaign)
-        assert (windows - 1) * 60 - 1 <= rest <= windows * 62, (windows, rest)
+        learned(picture, campaign, FEW)
+        ends = [ceil(requests / 30) for requests in picture.needs.ahead(400 - campaign.crawl.taken, FEW)]
+        for windows, rest in zip(ends, picture.remaining(campaign), strict=True):
+            assert (windows - 1) * 60 - 1 <= rest <= windows * 62, (windows, rest)
         campaign.close()
 
 
 def test_no_time_to_the_end_is_shown_while_nobody_knows_how_long_windows_last(mock, tmp_path, watch):
     picture = Picture(terminal())
-    campaign = build_on(mock, tmp_path, picture, crawl={"steps": 100_000})
+    campaign = build_on(mock, tmp_path, picture, crawl={"steps": 50_000})
     picture.campaign = campaign
     learned(picture, campaign, 1)
     watch[0] += 10.0
-    learned(picture, campaign, 50)
-    campaign.planner.budget.requests += 100  # as if they had been sent: 200,000 more are 20 windows of the table's
+    learned(picture, campaign, 1000, 3)  # 300,000 more are 30 windows of the table's
     assert picture.remaining(campaign) is None
     assert shown(picture).split("to the end")[1].split()[0] == "-"
     campaign.close()

@@ -1,5 +1,6 @@
 """A campaign under way, as a live picture on a terminal or as plain lines elsewhere."""
 
+from collections import Counter
 from collections.abc import Sequence
 from math import ceil
 from time import monotonic
@@ -14,14 +15,15 @@ from socialcrawl.apps.console import Text
 from socialcrawl.build import Campaign
 from socialcrawl.daemon.eyes import note
 from socialcrawl.limits.budget import dollars
+from socialcrawl.limits.spread import FEW, Needs
 from socialcrawl.model import STEPS, Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.words import pluralize, span, tidy
 
+VISITS = ("expand", "walk")  # steps that are for posts; others may bring none, and need no more for that
 EVERY = 5.0  # seconds between plain lines
-ENOUGH = 20  # steps whose pace is that of those to come
 
 
 class View:
@@ -30,9 +32,9 @@ class View:
     def __init__(self) -> None:
         self.campaign: Campaign | None = None
         self.wait: Wait | None = None
-        self.first: tuple[float, int, int] | None = (
-            None  # work when this run's first steps were done, steps and requests
-        )
+        self.needs = Needs()  # requests of this run's steps
+        self._asked: Counter[int] = Counter()  # requests by the pick that they serve, until it is learned from
+        self._first: tuple[float, float] | None = None  # work and requests when this run's first steps were done
         self._began = monotonic()
         self._idle = 0.0  # seconds of waits that are over
         self._paused: float | None = None  # when the wait began that is not
@@ -47,6 +49,7 @@ class View:
 
     def sent(self, grant: Grant) -> None:
         """Note that a request left, which ends a wait."""
+        self._asked[grant.request.key[0]] += 1
         self._idle, self._paused = monotonic() - self._began - self._work(), None
 
     def landed(self, grant: Grant, reply: Reply) -> None:
@@ -55,28 +58,40 @@ class View:
         self.note = note(grant, reply) or self.note
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
-        """A batch was absorbed."""
-        if self.first is None and self.campaign and any(pick.act in STEPS for pick in batch):
-            self.first = self._work(), self.campaign.crawl.taken, self.campaign.planner.budget.requests
+        """Note what the steps of a batch needed."""
+        acts = {pick.n: pick.act for pick in batch}
+        for outcome in outcomes:
+            asked, act = self._asked.pop(outcome.n, 0), acts.get(outcome.n)
+            if act in STEPS:
+                self.needs.add(asked, read=outcome.posts > 0 or act not in VISITS)
+        if self._first is None and self.needs.total:
+            self._first = self._work(), self.needs.total
 
     def waits(self, wait: Wait) -> None:
         """Nothing can be sent for a while."""
         self.wait = wait
         self._paused = monotonic() if self._paused is None else self._paused
 
-    def remaining(self, campaign: Campaign) -> float | None:
-        """Return the seconds to the last step: by the pace of this run between waits, or as the windows allow.
+    def remaining(self, campaign: Campaign) -> tuple[float, float] | None:
+        """Return the 95 % range of the seconds to the last step.
 
-        None while that cannot be said: before enough steps were done, or where nobody knows how long windows last.
+        It is by the pace of this run's requests between waits, or as the windows allow. None while that cannot be said:
+        before enough steps were done, or where nobody knows how long windows last.
         """
-        steps, done = campaign.settings.crawl.steps, campaign.crawl.taken
-        if steps is None or self.first is None or done - self.first[1] < ENOUGH:
+        steps = campaign.settings.crawl.steps
+        ahead = 0 if steps is None else steps - campaign.crawl.taken
+        if steps is not None and ahead <= 0:
+            return 0.0, 0.0
+        ends = self.needs.ahead(ahead, FEW) if ahead else None
+        if ends is None or self._first is None or self.needs.total <= self._first[1]:
             return None
-        work, before, asked = self.first
-        now, part = campaign.clock.now(), (steps - done) / (done - before)
-        requests = ceil((campaign.planner.budget.requests - asked) * part)
-        windows = campaign.planner.done(campaign.plan.timeline, requests, now)
-        return None if windows is None else max(windows - now, (self._work() - work) * part)
+        work, asked = self._first
+        each, now = (self._work() - work) / (self.needs.total - asked), campaign.clock.now()
+        windows = [campaign.planner.done(campaign.plan.timeline, ceil(requests), now) for requests in ends]
+        low, high = windows
+        return (
+            None if low is None or high is None else (max(low - now, each * ends[0]), max(high - now, each * ends[1]))
+        )
 
     def _work(self) -> float:
         """Return the seconds since the start in which nothing was waited for."""
@@ -104,8 +119,8 @@ class Lines(View):
         super().learned(batch, outcomes)
         if self.campaign and monotonic() - self._last >= EVERY:
             self._last = monotonic()
-            rest = self.remaining(self.campaign)
-            self._write(progress(self.campaign) + (f"  to the end {span(rest)}" if rest is not None else ""))
+            rest = _to_the_end(self.remaining(self.campaign))
+            self._write(progress(self.campaign) + (f"  to the end {rest}" if rest else ""))
 
     def landed(self, grant: Grant, reply: Reply) -> None:
         """Say when a credential is set aside, and when the platform answers again."""
@@ -163,7 +178,7 @@ class Picture(View):
         table.add_row(
             "window", f"{left:,} of {pluralize(k, 'request')} left" + (f", next in {span(until)}" if until else "")
         )
-        table.add_row("to the end", span(rest) if (rest := self.remaining(campaign)) is not None else "-")
+        table.add_row("to the end", _to_the_end(self.remaining(campaign)) or "-")
         note = [Text(self.note, style="red")] if self.note else []
         return Panel(Group(table, *note, self._status(campaign)), title=Text(f"socialcrawl: {campaign.settings.name}"))
 
@@ -173,6 +188,12 @@ class Picture(View):
         if self.wait is None and campaign.planner.outage is None:
             return Text("asking", style="green")
         return Text(_awaited(campaign, self.wait), style="red" if campaign.planner.outage else "yellow")
+
+
+def _to_the_end(ends: tuple[float, float] | None) -> str:
+    """Return a range of times in words; nothing where there is none."""
+    low, high = ("", "") if ends is None else map(span, ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def _awaited(campaign: Campaign, wait: Wait | None) -> str:

@@ -85,3 +85,31 @@ def measure_spread(before: Sums, used: Sums, read: float = 1.0, enough: int = EN
     variance = max(0.0, used.squares - used.total**2 / used.count) / (used.count - 1)
     mean, first = used.total / used.count, before.total / before.count if before.count else 0.0
     return Spread(steps, used.count, sqrt(variance) / mean, log(mean / first) if first else 0.0, read, enough)
+
+
+class Needs:
+    """What each step of a run needed, in order, as running sums, from which both halves are read off at any time."""
+
+    def __init__(self) -> None:
+        self._sums = [Sums(0, 0.0)]
+        self._read = [0]
+
+    def add(self, needed: float, *, read: bool) -> None:
+        """Note what the next step needed, and whether it brought posts."""
+        last = self._sums[-1]
+        self._sums.append(Sums(last.count + 1, last.total + needed, last.squares + needed * needed))
+        self._read.append(self._read[-1] + read)
+
+    @property
+    def total(self) -> float:
+        """What all steps needed together."""
+        return self._sums[-1].total
+
+    def ahead(self, steps: int, enough: int) -> tuple[float, float] | None:
+        """Return the ends of the 95 % range of what the next `steps` need together; None where there is none."""
+        middle, last = self._sums[(len(self._sums) - 1) // 2], self._sums[-1]
+        used = Sums(last.count - middle.count, last.total - middle.total, last.squares - middle.squares)
+        read = (self._read[-1] - self._read[middle.count]) / used.count if used.count else 0.0
+        factors = measure_spread(middle, used, read, enough).factors(steps)
+        mean = used.total / used.count if used.count else 0.0
+        return None if factors is None else (factors[0] * mean * steps, factors[1] * mean * steps)

@@ -65,14 +65,14 @@ STEPS_DONE = f"select count(*) {ENDED}"
 LATER = f"select p.n {ENDED} order by p.n limit 1 offset :half"
 NEEDED = """
 select count(*) filter (where n < :since), count(*) filter (where n >= :since),
-  count(*) filter (where n >= :since and posts > 0), {sums}
+  count(*) filter (where n >= :since and (posts > 0 or act not in ('expand', 'walk'))), {sums}
 from (
-  select p.n, count(r.n) as requests, coalesce(sum(r.posts), 0) as posts,
+  select p.n, p.act, count(r.n) as requests, coalesce(sum(r.posts), 0) as posts,
     coalesce(sum(coalesce(r.cost, r.most)), 0) as money
   from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
   left join request r on r.campaign = p.campaign and r.n = p.n and coalesce(r.kind, '') <> 'held'
   where p.campaign = :campaign and p.act in :steps and coalesce(o.missing, '') <> 'temporary'
-  group by p.n) as step
+  group by p.n, p.act) as step
 """
 NEEDS = ("requests", "posts", "money")
 SUMS = ", ".join(
