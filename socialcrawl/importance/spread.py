@@ -157,7 +157,8 @@ class _Sweeps:
                 some = zap[np.searchsorted(zap, block.begin) : np.searchsorted(zap, block.end)]
                 new[some - block.begin, column] += part
         old = self.rank[block.begin : block.end]
-        return new, ((new - old > self.least * new) & (new >= FLOOR)).any(axis=0)
+        grows: NDArray[np.bool_] = ((new - old > self.least * new) & (new >= FLOOR)).any(axis=0)
+        return new, grows
 
 
 def turned(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:

@@ -146,7 +146,8 @@ class Ranks:
 
         -inf where the first is 0. Without inactive ones it is that of the first: nothing speaks against anybody.
         """
-        return ratio(*self._zapped(tested[active], tested[~active]), tolerance=self.tolerance)
+        for_it, against = self._zapped(tested[active], tested[~active])
+        return ratio(for_it, against, tolerance=self.tolerance)
 
     def adaptives(self, tested: Rows, active: Flags) -> dict[str, Floats]:
         """The scores of pagerank, pa and pa+- together, which costs little more than one of them."""
