@@ -157,8 +157,7 @@ class _Sweeps:
                 some = zap[np.searchsorted(zap, block.begin) : np.searchsorted(zap, block.end)]
                 new[some - block.begin, column] += part
         old = self.rank[block.begin : block.end]
-        grows: NDArray[np.bool_] = ((new - old > self.least * new) & (new >= FLOOR)).any(axis=0)
-        return new, grows
+        return new, np.any((new - old > self.least * new) & (new >= FLOOR), axis=0)
 
 
 def turned(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:
