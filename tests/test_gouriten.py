@@ -75,6 +75,22 @@ def test_a_mean_leaves_out_what_is_unknown_and_has_the_usual_standard_error():
     assert found.error == pytest.approx(stats.sem([1.0, 4.0, 2.5]))
     assert np.isnan(measures.mean(values[:1]).error)
     assert np.isnan(measures.mean(values[1:2]).mean)
+    low, high = stats.t.interval(0.95, 2, loc=2.5, scale=found.error)
+    assert (found.mean - found.half, found.mean + found.half) == pytest.approx((low, high))
+    assert measures.cells("x", found) == pytest.approx({"x": 2.5, "x_error": found.error, "x_low": low, "x_high": high})
+    assert np.isnan(measures.mean(values[:1]).half)
+
+
+def test_pairs_are_tested_set_by_set_and_corrected_for_all_pairs():
+    x = np.array([0.5, 0.7, 0.4, 0.9, 0.6])
+    groups = {"a": x, "b": x - np.array([0.1, 0.12, 0.09, 0.11, 0.1]), "c": x[::-1].copy()}
+    found = measures.tested("d", groups)
+    assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
+    alone = {(one, other): stats.ttest_rel(groups[one], groups[other]).pvalue for one, other in found}
+    assert {pair: told["d_p"] for pair, told in found.items()} == pytest.approx(alone)
+    assert found["a", "b"]["d_holm"] == pytest.approx(3 * alone["a", "b"]), "the least of three"
+    assert found["a", "b"]["d_holm"] < 0.05 < found["a", "c"]["d_holm"]
+    assert found["a", "b"]["d_low"] > 0 > found["a", "c"]["d_low"]
 
 
 def test_a_share_of_nothing_is_unknown():
@@ -300,10 +316,12 @@ def test_means_and_paired_differences_are_those_of_a_calculation_by_hand():
     }
     curves = Curves(rows)
     by_hand = measures.mean(np.array([1.0 - 0.5, 0.8 - 0.2]))
-    assert curves.difference("g", "one", "other", 2) == by_hand
     [(one, other)] = {*zip(*(pairs(curves)[column].tolist() for column in ("one", "other")), strict=True)}
     assert (one, other) == ("one", "other")
+    assert pairs(curves)["difference"].tolist() == [by_hand.mean]
     assert pairs(curves)["difference_error"].tolist() == [by_hand.error]
+    assert pairs(curves)["difference_high"].tolist() == pytest.approx([by_hand.mean + by_hand.half])
+    assert pairs(curves)["sets"].tolist() == [2]
     last = summed_up(curves)
     assert last["step"].tolist() == [2, 2]
     assert last["score"].tolist() == [4.0, 1.0]

@@ -16,7 +16,7 @@ from socialcrawl.apps.kumar_runs import FIGURES, SHOWN, TITLES
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.kumar import dynamic, static
 from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.summary import averaged, over_seeds, pairs, summed_up
+from socialcrawl.lab.kumar.summary import averaged, drawn, over_seeds, pairs, summed_up
 from socialcrawl.lab.kumar.timegraphs import DAY, plain
 from socialcrawl.lab.pool import Job, crawled
 
@@ -67,11 +67,17 @@ def test_means_over_seeds_have_the_usual_errors():
         "day": np.array([0.0, 1.0] * 3),
         "crawl": np.array([0.1, 0.2, 0.3, 0.4, np.nan, 0.9]),
     }
-    points, means, errors = over_seeds(rows, "day", "crawl")
+    points, means = over_seeds(rows, "day", "crawl")
     assert points.tolist() == [0.0, 1.0]
-    assert means == pytest.approx([0.2, 0.5])
-    assert errors == pytest.approx([stats.sem([0.1, 0.3]), stats.sem([0.2, 0.4, 0.9])])
-    assert averaged(rows, "crawl") == pytest.approx((np.mean([0.15, 0.35, 0.9]), stats.sem([0.15, 0.35, 0.9])))
+    assert [one.mean for one in means] == pytest.approx([0.2, 0.5])
+    assert [one.error for one in means] == pytest.approx([stats.sem([0.1, 0.3]), stats.sem([0.2, 0.4, 0.9])])
+    assert [one.n for one in means] == [2, 3]
+    averages = [0.15, 0.35, 0.9]
+    assert averaged(rows, "crawl") == pytest.approx((np.mean(averages), stats.sem(averages), 3))
+    _, _, halves = drawn(rows, "day", "crawl")
+    low, high = stats.t.interval(0.95, 2, loc=0.5, scale=stats.sem([0.2, 0.4, 0.9]))
+    assert 0.5 - halves[1] == pytest.approx(low)
+    assert 0.5 + halves[1] == pytest.approx(high)
     summary = summed_up(rows, ("graph",), "day", ("crawl",))
     assert summary["crawl"] == pytest.approx([0.2, 0.5, np.mean([0.15, 0.35, 0.9])])
     assert summary["day"].tolist()[:-1] == [0.0, 1.0]
@@ -97,6 +103,12 @@ def test_differences_of_policies_are_taken_seed_by_seed():
     assert list(zip(found["variant"], found["other"], strict=True)) == [("gai", "ai"), ("ai", "gai")]
     assert found["crawl"] == pytest.approx([(one - other).mean(), (other - one).mean()])
     assert found["crawl_error"] == pytest.approx([stats.sem(one - other)] * 2)
+    ends = stats.t.interval(0.95, 2, loc=(one - other).mean(), scale=stats.sem(one - other))
+    assert [found["crawl_low"][0], found["crawl_high"][0]] == pytest.approx(ends)
+    assert [-found["crawl_high"][1], -found["crawl_low"][1]] == pytest.approx(ends)
+    assert found["crawl_p"] == pytest.approx([stats.ttest_rel(one, other).pvalue] * 2)
+    assert found["crawl_holm"] == pytest.approx(found["crawl_p"]), "there is one pair"
+    assert found["seeds"].tolist() == [3, 3]
 
 
 SHORT = {

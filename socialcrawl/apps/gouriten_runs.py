@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
+from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw, spread_over
 from socialcrawl.apps.lab_runs import watching
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan
@@ -44,7 +44,8 @@ class Asked:
 def compare(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
     """Crawl an experiment on each graph: `name`.parquet (curves), .csv (means at round steps), .png and .svg.
 
-    `name`-pairs.csv says how far each variant is above each other one, set by set, with the error of that.
+    `name`-pairs.csv says how far each variant is above each other one, set by set, with the interval of that, its p,
+    and p corrected for all pairs.
 
     Raises:
         SettingsError: an option or file cannot be used, or the experiment is about graphs of another kind.
@@ -60,9 +61,11 @@ def compare(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
     means = summed_up(curves)
     write_csv(out / f"{name}.csv", means)
     write_csv(out / f"{name}-pairs.csv", pairs(curves))
-    _tell(rows(means), "relative", f"share of {experiment.reference}'s {experiment.objective}")
+    listed = rows(means)
+    _tell(listed, "relative", f"share of {experiment.reference}'s {experiment.objective}")
     across = 3 if name in RELATIVE_ONLY else 2
-    _show(draw(out / name, _panels(name, curves, experiment), across, experiment.title), out / name)
+    title = spread_over(experiment.title, listed[0]["sets"], "set")
+    _show(draw(out / name, _panels(name, curves, experiment), across, title), out / name)
 
 
 def steer(wanted: Wanted, asked: Asked, out: Path) -> None:
@@ -87,7 +90,8 @@ def steer(wanted: Wanted, asked: Asked, out: Path) -> None:
             f"{_of(row, 'as_f')} of f's crawl by f"
         )
     frames = _steered([row for row in listed if row["variant"] != experiment.reference])
-    _show(draw(out / "scorings", frames, 1, experiment.title), out / "scorings")
+    title = spread_over(experiment.title, listed[0]["sets"], "set")
+    _show(draw(out / "scorings", frames, 1, title), out / "scorings")
 
 
 def follow(wanted: Wanted, asked: Asked, out: Path, window: int) -> None:
@@ -111,7 +115,8 @@ def follow(wanted: Wanted, asked: Asked, out: Path, window: int) -> None:
     _tell(rows(means), "difference", "what the first choice falls short of the oracle's, mean since the column before")
     axis = f"short of the oracle's choice\n(mean of {window:,} steps)"
     panels = [Panel(graph, axis, _lines(curves, graph, "difference"), log=True, level=0.0) for graph in curves.graphs]
-    _show(draw(out / "fig3", panels, 3, experiment.title), out / "fig3")
+    title = spread_over(experiment.title, int(means["sets"][0]), "set")
+    _show(draw(out / "fig3", panels, 3, title), out / "fig3")
 
 
 def tabulate(name: str, wanted: Wanted, out: Path) -> None:
@@ -188,7 +193,7 @@ def _lines(curves: Curves, graph: str, column: str, without: str = "") -> list[L
     lines = []
     for variant in variants:
         means = [mean(values) for values in curves.of(graph, variant, column).T]
-        each = np.array([one.mean for one in means]), np.array([one.error for one in means])
+        each = np.array([one.mean for one in means]), np.array([one.half for one in means])
         lines.append(Line(variant, steps, *each))
     return lines
 
@@ -200,7 +205,7 @@ def _steered(listed: list[dict[str, Any]]) -> list[Bars]:
         scored = dict.fromkeys(row["scoring"] for row in here)
         of = {scoring: [row for row in here if row["scoring"] == scoring] for scoring in scored}
         series = [(scoring, [row["relative"] for row in own]) for scoring, own in of.items()]
-        errors = [[row["relative_error"] for row in own] for own in of.values()]
+        errors = [[_half(row, "relative") for row in own] for own in of.values()]
         variants = list(dict.fromkeys(row["variant"] for row in here))
         title = f"{graph}, after {pluralize(here[0]['step'], 'step')}"
         frames.append(Bars(title, "share of the oracle's", variants, series, errors))
@@ -233,8 +238,8 @@ def _by_type(listed: list[dict[str, Any]], group: str, height: str, axis: str) -
 
 
 def _tell(listed: list[dict[str, Any]], column: str, what: str) -> None:
-    """The means at each step and their standard errors, a line a variant."""
-    write_line(f"{what}, ± its standard error over the sets, where there are several")
+    """The means at each step and half of their intervals, a line a variant."""
+    write_line(f"{what}, ± half of its 95 % interval over {pluralize(listed[0]['sets'], 'set')}, if there are several")
     for graph in dict.fromkeys(row["graph"] for row in listed):
         here = [row for row in listed if row["graph"] == graph]
         steps = list(dict.fromkeys(row["step"] for row in here))
@@ -245,8 +250,13 @@ def _tell(listed: list[dict[str, Any]], column: str, what: str) -> None:
 
 
 def _of(row: dict[str, Any], column: str) -> str:
-    error = row[f"{column}_error"]
-    return f"{row[column]:.3f}" + ("" if np.isnan(error) else f" ± {error:.3f}")
+    half = _half(row, column)
+    return f"{row[column]:.3f}" + ("" if np.isnan(half) else f" ± {half:.3f}")
+
+
+def _half(row: dict[str, Any], column: str) -> float:
+    """Half of an interval."""
+    return float(row[f"{column}_high"] - row[f"{column}_low"]) / 2
 
 
 def _show(pictures: list[Path], stem: Path) -> None:

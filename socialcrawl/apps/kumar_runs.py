@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from socialcrawl.apps.lab_figures import Line, Panel, draw
+from socialcrawl.apps.lab_figures import Line, Panel, draw, spread_over
 from socialcrawl.apps.lab_runs import ready, watching
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.kumar import dynamic, static
 from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.summary import over_seeds, pairs, picked, summed_up, variants
+from socialcrawl.lab.kumar.summary import drawn, pairs, picked, summed_up, variants
 from socialcrawl.lab.kumar.timegraphs import DAY, TimeGraph, plain, read_times
 from socialcrawl.lab.pool import Job, crawled
 from socialcrawl.lab.tables import Table, joined, rows, write_csv, write_parquet
@@ -21,6 +21,7 @@ from socialcrawl.terminal import write_line
 
 KEPT = "crawls"  # the folder of crawls in --out
 GENERATED = "generated"
+SHARES = ("crawl", "rank", "discovery")  # measures from 0 to 1
 SHOWN = {
     "crawl": "targets crawled",
     "rank": "targets ranked first",
@@ -171,7 +172,8 @@ def _write(stem: Path, table: Table, policies: Sequence[str], x: str, columns: S
         write_csv(stem.with_name(f"{name}-pairs.csv"), differences)
     _tell(means, policies, x, columns)
     across = len(variants(table, ("expansion" if "recrawl" in policies else "graph",)))
-    pictures = draw(stem, _panels(name, table, policies, x), min(3, across), TITLES[name], even=True)
+    title = spread_over(TITLES[name], len(set(table["seed"].tolist())), "seed")
+    pictures = draw(stem, _panels(name, table, policies, x), min(3, across), title, even=True)
     write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {name}.parquet, .csv, -pairs.csv")
 
 
@@ -186,16 +188,17 @@ def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Pa
             for frame in variants(here, frames) if frames else [()]:
                 part = picked(here, frames, frame)
                 lines = [
-                    Line(curve, *over_seeds(picked(part, (curves,), (curve,)), x, column))
+                    Line(curve, *drawn(picked(part, (curves,), (curve,)), x, column))
                     for (curve,) in variants(part, (curves,))
                 ]
-                panels.append(Panel(" · ".join((graph, *frame)), SHOWN[column], lines, along=along))
+                title = " · ".join((graph, *frame))
+                panels.append(Panel(title, SHOWN[column], lines, along=along, share=column in SHARES))
     return panels
 
 
 def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
     """A line a variant: each measure as the mean over all points, and at the last one."""
-    write_line("mean over the crawl ± its standard error over the seeds, where there are several (at the end)")
+    write_line("mean over the crawl ± half of its 95 % interval over the seeds, where there are several (at the end)")
     write_line(" " * 18 + "".join(f"{column:>24}" for column in columns))
     for graph in dict.fromkeys(means["graph"].tolist()):
         write_line(graph)
@@ -203,12 +206,12 @@ def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str])
             own = rows(picked(means, ("graph", *policies), (graph, *variant)))
             whole = next(row for row in own if np.isnan(row[x]))
             last = [row for row in own if not np.isnan(row[x])][-1]
-            cells = (_cell(whole[c], whole[f"{c}_error"], last[c]) for c in columns)
+            cells = (_cell(whole[c], (whole[f"{c}_high"] - whole[f"{c}_low"]) / 2, last[c]) for c in columns)
             write_line(f"  {' + '.join(variant):<16}" + "".join(f"{cell:>24}" for cell in cells))
 
 
-def _cell(whole: float, error: float, last: float) -> str:
-    """A mean with its error and the last value: three digits or so."""
+def _cell(whole: float, half: float, last: float) -> str:
+    """A mean with half of its interval and the last value: three digits or so."""
     digits = 3 if abs(whole) < 2 else 1 if abs(whole) < 1000 else 0
-    spread = f" ± {error:,.{digits}f}" if error else ""  # of one crawl nothing can be said
+    spread = "" if np.isnan(half) else f" ± {half:,.{digits}f}"  # of one crawl nothing can be said
     return f"{whole:,.{digits}f}{spread} ({last:,.{digits}f})"

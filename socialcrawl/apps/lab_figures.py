@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SocialcrawlError
+from socialcrawl.words import pluralize
 
 # Any two differ, and from the greys of FIXED, for readers who see no red or no green too.
 COLOURS = ("#0015aa", "#bf6a2a", "#00d480", "#d400aa", "#00aaff", "#551540", "#bfbf00", "#004000", "#eaaad4")
@@ -106,6 +107,13 @@ class Bars:
     log: bool = False
     form: str = ".2g"
     thin: bool = False
+
+
+def spread_over(title: str, number: int, of: str) -> str:
+    """Return a title that says what bands and bars are: intervals over so many sets, seeds or webs (`of`)."""
+    if number < 2:
+        return f"{title}; one {of}, so no intervals"
+    return f"{title}; bands and bars: 95\N{NO-BREAK SPACE}% intervals over {pluralize(number, of)}"
 
 
 def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *, even: bool = False) -> list[Path]:

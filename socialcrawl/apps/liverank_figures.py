@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from socialcrawl.apps.lab_figures import COLOURS, FIXED, STYLES, Bars, Line, Look, Panel
-from socialcrawl.lab.kumar.summary import over_seeds, picked, variants
+from socialcrawl.lab.kumar.summary import drawn, picked, variants
 from socialcrawl.lab.liverank.ways import LETTERS, Frame, Way
 from socialcrawl.lab.liverank.worlds import Floats, World
 from socialcrawl.lab.tables import Table, rows
@@ -54,7 +54,7 @@ def _panel(title: str, lines: Sequence[Line]) -> Panel:
 
 
 def _points(here: Table, label: str) -> tuple[Floats, Floats, Floats]:
-    return over_seeds(picked(here, ("way",), (label,)), "alpha", "cost")
+    return drawn(picked(here, ("way",), (label,)), "alpha", "cost")
 
 
 def _shown(label: str, way: Way, ways: Sequence[Way], many: bool) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.apps import liverank_figures
-from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
+from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw, spread_over
 from socialcrawl.apps.lab_runs import ready, watching
 from socialcrawl.apps.liverank_worlds import KINDS, Wanted
 from socialcrawl.errors import SettingsError
@@ -159,15 +159,16 @@ def _costs(name: str, worlds: Sequence[World], asked: Asked, out: Path) -> None:
     means = curves.read(found)
     write_csv(out / f"{name}.csv", means)
     _tell(means)
-    pictures = draw(out / name, liverank_figures.costs(found, FRAMES[name]), len(FRAMES[name]), TITLES[name], even=True)
+    title = spread_over(TITLES[name], len(asked.seeds), "seed")
+    pictures = draw(out / name, liverank_figures.costs(found, FRAMES[name]), len(FRAMES[name]), title, even=True)
     _show(pictures, f"{name}.parquet, {name}.csv")
 
 
 def _tell(means: Table) -> None:
-    """A line a way: its mean cost at some alphas, and its standard error over the seeds where there are several."""
+    """A line a way: its mean cost at some alphas, and half of its interval over the seeds where there are several."""
     for graph, frame in variants(means, ("graph", "frame")):
         here = picked(means, ("graph", "frame"), (graph, frame))
-        write_line(f"{graph}: {frame} (cost at alpha, ± standard error over the seeds)")
+        write_line(f"{graph}: {frame} (cost at alpha, ± half of its 95 % interval over the seeds)")
         write_line(" " * 18 + "".join(f"{alpha:>15}" for alpha in TOLD))
         for (way,) in variants(here, ("way",)):
             own = {row["alpha"]: row for row in rows(picked(here, ("way",), (way,)))}
@@ -175,7 +176,7 @@ def _tell(means: Table) -> None:
 
 
 def _cell(row: dict[str, float]) -> str:
-    spread = f" ± {row['cost_error']:.2f}" if row["cost_error"] else ""
+    spread = "" if np.isnan(row["cost_low"]) else f" ± {(row['cost_high'] - row['cost_low']) / 2:.2f}"
     return f"{row['cost']:.2f}{spread}"
 
 

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw
+from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw, spread_over
 from socialcrawl.apps.lab_runs import ready
 from socialcrawl.errors import SettingsError
+from socialcrawl.lab.measures import mean
 from socialcrawl.lab.opic.moving import RATES, Moving, adaptation
 from socialcrawl.lab.opic.static import PARTS, Still, convergence, payments
 from socialcrawl.lab.opic.summaries import of_ways, of_windows
@@ -76,7 +77,7 @@ def converge(name: str, plan: Still, out: Path, jobs: int) -> None:
             _tell_ways([row for row in listed if row["law"] == law], f"{law}: {ERRORS[error]}", error)
     seen = [row for row in listed if row["estimate"] in DRAWN]
     frames = [_way_panel(seen, law, error) for law in plan.laws for error in (main, "weighted", "disordered")]
-    _show(draw(out / name, frames, 3, TITLES[name]), out / name)
+    _show(draw(out / name, frames, 3, spread_over(TITLES[name], listed[0]["runs"], "web")), out / name)
 
 
 def pay(plan: Still, out: Path, jobs: int) -> None:
@@ -123,7 +124,7 @@ def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
         frames: list[Panel | Bars] = [_stored(listed), *(_error_bars(listed, error) for error in ("mean", "top"))]
     else:
         frames = [_window_panel(listed, error) for error in ("mean", "median", "top")]
-    _show(draw(out / name, frames, 3, FIGURES[name].title), out / name)
+    _show(draw(out / name, frames, 3, spread_over(FIGURES[name].title, listed[0]["runs"], "web")), out / name)
 
 
 def _way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
@@ -134,7 +135,7 @@ def _way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
 
 def _line(listed: list[dict[str, Any]], label: str, error: str) -> Line:
     x = np.array([row["crawls"] for row in listed])
-    return Line(label, x, _column(listed, error), _column(listed, f"{error}_spread"))
+    return Line(label, x, _column(listed, error), _halves(listed, error))
 
 
 def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
@@ -144,8 +145,9 @@ def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
         times = _each(here, "fetches")
         held = [[row["held"] for row in here if row["fetches"] == time] for time in times]
         x = np.array([row["crawls"] for row in here[: len(times)]])
-        spread = [float(np.std(some, ddof=1)) / len(some) ** 0.5 if len(some) > 1 else 0.0 for some in held]
-        lines.append(Line(way, x, np.array([float(np.mean(some)) for some in held]), np.array(spread)))
+        means = [mean(np.array(some)) for some in held]
+        each = np.array([one.mean for one in means]), np.array([one.half for one in means])
+        lines.append(Line(way, x, *each))
     return Panel(law, f"mean cash, times n\n(each 1/{PARTS} of a crawl)", lines, level=2.0, along="crawls")
 
 
@@ -155,7 +157,7 @@ def _window_panel(listed: list[dict[str, Any]], error: str) -> Panel:
     lines = []
     for window in _each(listed, "window"):
         here = [row for row in listed if row["window"] == window]
-        lines.append(Line(window, x, _column(here, error), _column(here, f"{error}_spread")))
+        lines.append(Line(window, x, _column(here, error), _halves(here, error)))
     ticks = [f"{100 * rate:g}" for rate in rates]
     return Panel("", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=_above_0(lines))
 
@@ -173,8 +175,7 @@ def _heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ...]:
     groups = [f"{100 * rate:g} % a crawl" for rate in _each(listed, "rate")]
     of = {name: [row for row in listed if row["window"] == name] for name in _each(listed, "window")}
     series = [(name, [row[column] for row in own]) for name, own in of.items()]
-    spread = f"{column}_spread"
-    return groups, series, [[row.get(spread, 0.0) or nan for row in own] for own in of.values()]
+    return groups, series, [_halves(own, column).tolist() for own in of.values()]
 
 
 def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
@@ -206,6 +207,11 @@ def _each(listed: list[dict[str, Any]], column: str) -> list[Any]:
 
 def _column(listed: list[dict[str, Any]], name: str) -> Any:
     return np.array([row[name] for row in listed], np.float64)
+
+
+def _halves(listed: list[dict[str, Any]], name: str) -> Any:
+    """Half of the intervals of a column; NaN where it has none."""
+    return np.array([(row.get(f"{name}_high", nan) - row.get(f"{name}_low", nan)) / 2 for row in listed])
 
 
 def _show(pictures: list[Path], stem: Path) -> None:

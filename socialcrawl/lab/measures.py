@@ -1,9 +1,13 @@
 """The arithmetic of the experiments. Nothing here knows of crawls."""
 
+from collections.abc import Mapping
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from socialcrawl.intervals import CONFIDENCE, holm, p_value, quantile
 
 Floats = NDArray[np.float64]
 
@@ -11,19 +15,49 @@ FLAT = 1e-24  # a sum of squares about the mean below this share of the one abou
 
 
 class Mean(NamedTuple):
-    """A mean over sets of seeds, and its standard error: NaN where fewer than two sets have a number."""
+    """A mean over `n` sets of seeds, and its standard error: NaN where fewer than two sets have a number."""
 
     mean: float
     error: float
+    n: int
+
+    @property
+    def half(self) -> float:
+        """Half of Student's 95 % interval; NaN where there is no standard error."""
+        return quantile(self.n - 1, CONFIDENCE) * self.error if self.n > 1 else np.nan
 
 
 def mean(values: Floats) -> Mean:
     """The mean of `values`, shape (sets,), NaN left out, and the error sd / sqrt(sets), sd with sets - 1."""
     known = values[~np.isnan(values)]
     if not len(known):
-        return Mean(np.nan, np.nan)
+        return Mean(np.nan, np.nan, 0)
     error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else np.nan
-    return Mean(float(known.mean()), error)
+    return Mean(float(known.mean()), error, len(known))
+
+
+def cells(name: str, found: Mean) -> dict[str, float]:
+    """Return the cells of a mean in a table: `name`, its standard error, the ends of its 95 % interval (NaN: none)."""
+    low, high = found.mean - found.half, found.mean + found.half
+    return {name: found.mean, f"{name}_error": found.error, f"{name}_low": low, f"{name}_high": high}
+
+
+def tested(name: str, groups: Mapping[str, Floats]) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the cells of the difference of each two groups, first less second, by their names.
+
+    Beside those of `cells` there are NAME_p, of the paired t test, and NAME_holm, the same corrected by Holm's method
+    for all these pairs: below 0.05 a difference is shown.
+
+    Args:
+        name: what is compared.
+        groups: values over the same sets, shape (sets,) each, by name.
+    """
+    apart = {pair: groups[pair[0]] - groups[pair[1]] for pair in combinations(groups, 2)}
+    alone = [p_value(values) for values in apart.values()]
+    return {
+        pair: {**cells(name, mean(values)), f"{name}_p": p, f"{name}_holm": corrected}
+        for (pair, values), p, corrected in zip(apart.items(), alone, holm(alone), strict=True)
+    }
 
 
 def share(curve: Floats, reference: Floats) -> Floats:

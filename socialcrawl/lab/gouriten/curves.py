@@ -1,11 +1,9 @@
 """The curves of an experiment, read from its rows: by graph and variant, over sets of seeds."""
 
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.measures import Floats, Mean, mean, rounds
+from socialcrawl.lab.measures import Floats, cells, mean, rounds, tested
 from socialcrawl.lab.tables import Table, table
 
 
@@ -43,16 +41,12 @@ class Curves:
         """One column at a step that is a point, shape (sets,)."""
         return self.of(graph, variant, column)[:, int(np.searchsorted(self.steps(graph), step))]
 
-    def difference(self, graph: str, one: str, other: str, step: int, column: str = "relative") -> Mean:
-        """What `one` is above `other`, set by set: crawls from the same seeds are compared."""
-        return mean(self.at(graph, one, column, step) - self.at(graph, other, column, step))
-
 
 def summed_up(curves: Curves) -> Table:
     """The means over the sets of seeds at the round steps: a row for each graph, variant and step.
 
-    Columns: graph, variant, step, sets, score, score_error, relative, relative_error (standard errors over the sets),
-    seconds (the mean of a whole crawl).
+    Columns: graph, variant, step, sets, score and relative, each with its standard error over the sets and the ends of
+    its 95 % interval (NAME_error, NAME_low, NAME_high), seconds (the mean of a whole crawl).
     """
     return table(
         [
@@ -67,41 +61,43 @@ def summed_up(curves: Curves) -> Table:
 def pairs(curves: Curves) -> Table:
     """What each variant is above each later one, compared set by set at the round steps.
 
-    Columns: graph, step, one, other, difference (of the shares of the reference's score), difference_error.
+    Columns: graph, step, sets, one, other, difference (of the shares of the reference's score), difference_error,
+    difference_low and difference_high (its 95 % interval), difference_p, difference_holm (as of `tested`, over all
+    pairs of a graph and step).
     """
     listed = []
     for graph in curves.graphs:
         for step in rounds(int(curves.steps(graph)[-1])).tolist():
-            for one, other in combinations(curves.variants(graph), 2):
-                found = curves.difference(graph, one, other, step)
-                names = {"graph": graph, "step": step, "one": one, "other": other}
-                listed.append({**names, "difference": found.mean, "difference_error": found.error})
+            shares = {variant: curves.at(graph, variant, "relative", step) for variant in curves.variants(graph)}
+            sets = len(next(iter(shares.values())))
+            for (one, other), found in tested("difference", shares).items():
+                listed.append({"graph": graph, "step": step, "sets": sets, "one": one, "other": other, **found})
     return table(listed)
 
 
 def _row(curves: Curves, graph: str, variant: str, step: int) -> dict[str, str | int | float]:
     score = curves.at(graph, variant, "score", step)
-    value, part = mean(score), mean(curves.at(graph, variant, "relative", step))
     return {
         "graph": graph,
         "variant": variant,
         "step": step,
         "sets": len(score),
-        "score": value.mean,
-        "score_error": value.error,
-        "relative": part.mean,
-        "relative_error": part.error,
+        **cells("score", mean(score)),
+        **cells("relative", mean(curves.at(graph, variant, "relative", step))),
         "seconds": float(curves.at(graph, variant, "seconds", step).mean()),
     }
 
 
 def shortfalls(curves: Curves) -> Table:
-    """The means over the sets of what `precision` found: columns graph, variant, step, difference, difference_error."""
+    """The means over the sets of what `precision` found.
+
+    Columns: graph, variant, step, sets, difference with its standard error and interval, as of `summed_up`.
+    """
     listed = []
     for graph in curves.graphs:
         for variant in curves.variants(graph):
             for step in curves.steps(graph).tolist():
-                found = mean(curves.at(graph, variant, "difference", step))
-                difference = {"difference": found.mean, "difference_error": found.error}
-                listed.append({"graph": graph, "variant": variant, "step": step, **difference})
+                short = curves.at(graph, variant, "difference", step)
+                names = {"graph": graph, "variant": variant, "step": step, "sets": len(short)}
+                listed.append({**names, **cells("difference", mean(short))})
     return table(listed)

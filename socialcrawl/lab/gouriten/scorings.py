@@ -11,7 +11,7 @@ from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls
 from socialcrawl.lab.gouriten.experiments import Experiment
 from socialcrawl.lab.gouriten.worlds import World, rescored
 from socialcrawl.lab.graphs import write
-from socialcrawl.lab.measures import Floats, mean, share
+from socialcrawl.lab.measures import Floats, cells, mean, share
 from socialcrawl.lab.tables import Table, joined, table
 
 F = "f"
@@ -52,7 +52,8 @@ def scorings(experiment: Experiment, usual: Plan, work: Work, folder: Path) -> T
 def last_of(curves: Table) -> Table:
     """The means over the sets at the last step, a row for each graph, scoring and variant.
 
-    Columns: graph, scoring, variant, step, sets, relative, relative_error, as_f, as_f_error.
+    Columns: graph, scoring, variant, step, sets, relative and as_f, each with its standard error and the ends of its
+    95 % interval (NAME_error, NAME_low, NAME_high).
     """
     listed = []
     for graph in dict.fromkeys(curves["graph"].tolist()):
@@ -61,7 +62,6 @@ def last_of(curves: Table) -> Table:
         keys = zip(curves["scoring"][at_end].tolist(), curves["variant"][at_end].tolist(), strict=True)
         for scoring, variant in dict.fromkeys(keys):
             here = at_end & (curves["scoring"] == scoring) & (curves["variant"] == variant)
-            relative, as_f = mean(curves["relative"][here]), mean(curves["as_f"][here])
             listed.append(
                 {
                     "graph": graph,
@@ -69,10 +69,8 @@ def last_of(curves: Table) -> Table:
                     "variant": variant,
                     "step": int(last),
                     "sets": int(here.sum()),
-                    "relative": relative.mean,
-                    "relative_error": relative.error,
-                    "as_f": as_f.mean,
-                    "as_f_error": as_f.error,
+                    **cells("relative", mean(curves["relative"][here])),
+                    **cells("as_f", mean(curves["as_f"][here])),
                 }
             )
     return table(listed)

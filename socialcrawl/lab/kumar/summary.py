@@ -1,11 +1,11 @@
-"""Means over seeds, and their standard errors: curves, and rows at some points of them."""
+"""Means over seeds, and their intervals: curves, and rows at some points of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from socialcrawl.lab.measures import Floats, Mean, mean
+from socialcrawl.lab.measures import Floats, Mean, cells, mean, tested
 from socialcrawl.lab.tables import Table, table
 
 SPARSE = 8  # points of a curve that a table for reading has
@@ -24,8 +24,8 @@ def picked(rows: Table, by: Sequence[str], values: Sequence[str]) -> Table:
     return {name: column[kept] for name, column in rows.items()}
 
 
-def over_seeds(rows: Table, x: str, column: str) -> tuple[NDArray[np.float64], Floats, Floats]:
-    """The points x of a curve, means of `column` there, and their standard errors (0 for one seed): float64[p] each.
+def over_seeds(rows: Table, x: str, column: str) -> tuple[Floats, list[Mean]]:
+    """The points x of a curve, float64[p], and the mean of `column` over the seeds at each of them.
 
     Args:
         rows: of one variant: for each seed, the same points.
@@ -34,17 +34,22 @@ def over_seeds(rows: Table, x: str, column: str) -> tuple[NDArray[np.float64], F
     """
     points = np.unique(rows[x])
     found = [mean(np.asarray(rows[column][rows[x] == point], np.float64)) for point in points]
-    errors = np.nan_to_num(np.array([one.error for one in found]))
-    return np.asarray(points, np.float64), np.array([one.mean for one in found]), errors
+    return np.asarray(points, np.float64), found
 
 
-def averaged(rows: Table, column: str) -> tuple[float, float]:
-    """The mean over all points of a variant's curves, then over seeds, and the standard error of that (0 for one)."""
-    return _known(mean(_by_seed(rows, (column,))[column]))
+def drawn(rows: Table, x: str, column: str) -> tuple[Floats, Floats, Floats]:
+    """The same as a figure draws it: the points, the means, and half of their 95 % intervals, float64[p] each."""
+    points, found = over_seeds(rows, x, column)
+    return points, np.array([one.mean for one in found]), np.array([one.half for one in found])
+
+
+def averaged(rows: Table, column: str) -> Mean:
+    """The mean over all points of a variant's curves, then over seeds."""
+    return mean(_by_seed(rows, (column,))[column])
 
 
 def summed_up(rows: Table, by: Sequence[str], x: str, columns: Sequence[str]) -> Table:
-    """A row a variant and point: the columns `by`, `x`, and each of `columns` with its standard error (`_error`).
+    """A row a variant and point: the columns `by`, `x`, and each of `columns` with what `told` says of its spread.
 
     At `SPARSE` evenly spread points, the last included; then, at `x` = NaN, the mean over all points of the curve.
     """
@@ -52,12 +57,13 @@ def summed_up(rows: Table, by: Sequence[str], x: str, columns: Sequence[str]) ->
     for values in variants(rows, by):
         own = picked(rows, by, values)
         curves = {name: over_seeds(own, x, name) for name in columns}
-        points = next(iter(curves.values()))[0]
+        points, first = next(iter(curves.values()))
         named = dict(zip(by, values, strict=True))
-        for place in np.unique(np.linspace(0, len(points) - 1, SPARSE + 1).astype(np.int64)[1:]).tolist():
-            cells = {name: (y[place], error[place]) for name, (_, y, error) in curves.items()}
-            found.append(named | {x: points[place]} | _flat(cells))
-        found.append(named | {x: np.nan} | _flat({name: averaged(own, name) for name in columns}))
+        places = np.unique(np.linspace(0, len(first) - 1, SPARSE + 1).astype(np.int64)[1:]).tolist()
+        found += [
+            named | {x: points[at]} | told({name: means[at] for name, (_, means) in curves.items()}) for at in places
+        ]
+        found.append(named | {x: np.nan} | told({name: averaged(own, name) for name in columns}))
     return table(found)
 
 
@@ -66,30 +72,41 @@ def _whole(values: Floats) -> float:
     return float(known.mean()) if len(known) else np.nan
 
 
-def _known(found: Mean) -> tuple[float, float]:
-    return found.mean, float(np.nan_to_num(found.error))
-
-
-def _flat(cells: dict[str, tuple[float, float]]) -> dict[str, float]:
-    return {key: value for name, (y, error) in cells.items() for key, value in ((name, y), (f"{name}_error", error))}
+def told(found: Mapping[str, Mean]) -> dict[str, float]:
+    """The cells of means: NAME, NAME_error (standard error, 0 for one seed), NAME_low and NAME_high (95 % interval)."""
+    flat: dict[str, float] = {}
+    for name, one in found.items():
+        flat |= cells(name, one)
+        flat[f"{name}_error"] = float(np.nan_to_num(one.error))
+    return flat
 
 
 def pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Table:
     """How far each variant is above each other one of its graph, seed by seed, as means over the whole curve.
 
-    Columns: graph, variant, other (the columns `by` joined by " + "), and each of `columns` with its standard error:
-    that of the differences, which is smaller than that of the means where seeds matter more than policies.
+    Columns: graph, variant, other (the columns `by` joined by " + "), seeds, and each of `columns` with the standard
+    error (0 for one seed) and the interval of the difference, smaller than those of the means where seeds matter more
+    than policies, its p, and that corrected for all pairs of the graph (as of `measures.tested`).
     """
     found = []
     for (graph,) in variants(rows, ("graph",)):
         here = picked(rows, ("graph",), (graph,))
-        whole = {values: _by_seed(picked(here, by, values), columns) for values in variants(here, by)}
-        for one, own in whole.items():
-            for other, theirs in whole.items():
-                if one != other:
-                    named = {"graph": graph, "variant": " + ".join(one), "other": " + ".join(other)}
-                    found.append(named | _flat({name: _known(mean(own[name] - theirs[name])) for name in columns}))
+        whole = {" + ".join(own): _by_seed(picked(here, by, own), columns) for own in variants(here, by)}
+        seeds = len(np.unique(here["seed"]))
+        apart = [tested(name, {variant: own[name] for variant, own in whole.items()}) for name in columns]
+        for one, other in permutations(whole, 2):
+            named = {"graph": graph, "variant": one, "other": other, "seeds": seeds}
+            for name, pairs_ in zip(columns, apart, strict=True):
+                named |= pairs_[one, other] if (one, other) in pairs_ else _turned(name, pairs_[other, one])
+                named[f"{name}_error"] = float(np.nan_to_num(named[f"{name}_error"]))
+            found.append(named)
     return table(found) if found else {}
+
+
+def _turned(name: str, found: Mapping[str, float]) -> dict[str, float]:
+    """The cells of a difference the other way round."""
+    ends = {name: -found[name], f"{name}_low": -found[f"{name}_high"], f"{name}_high": -found[f"{name}_low"]}
+    return {**found, **ends}
 
 
 def _by_seed(rows: Table, columns: Sequence[str]) -> dict[str, Floats]:

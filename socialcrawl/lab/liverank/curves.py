@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.lab.kumar.summary import over_seeds, picked, variants
+from socialcrawl.lab.kumar.summary import over_seeds, picked, told, variants
 from socialcrawl.lab.liverank.orders import Terms, ordered
 from socialcrawl.lab.liverank.ways import Frame, Way
 from socialcrawl.lab.liverank.worlds import World
@@ -53,13 +53,17 @@ def curve(world: World, frame: str, way: Way, terms: Terms) -> Table:
 
 
 def read(curves: Table) -> Table:
-    """The means over the seeds at some alphas: columns graph, frame, way, z, alpha, cost, cost_error (0 for one)."""
+    """The means over the seeds at some alphas.
+
+    Columns: graph, frame, way, z, alpha, seeds, cost, cost_error (the standard error, 0 for one seed), cost_low and
+    cost_high (the 95 % interval, NaN for one).
+    """
     found: list[dict[str, Any]] = []
     for values in variants(curves, BY):
         own = picked(curves, BY, values)
-        points, means, errors = over_seeds(own, "alpha", "cost")
+        points, means = over_seeds(own, "alpha", "cost")
         named = dict(zip(BY, values, strict=True)) | {"z": int(own["z"][0])}
         for alpha in READ:
             place = int(np.argmin(np.abs(points - alpha)))
-            found.append(named | {"alpha": alpha, "cost": means[place], "cost_error": errors[place]})
+            found.append(named | {"alpha": alpha, "seeds": means[place].n} | told({"cost": means[place]}))
     return table(found)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from socialcrawl.lab.measures import mean
 from socialcrawl.lab.opic.errors import Errors
 from socialcrawl.lab.tables import Table, rows, table
 
@@ -17,7 +18,7 @@ def of_windows(found: Table) -> Table:
     """The means over the last crawls and all seeds: a row for each rate and window, in their order.
 
     Columns: rate, window, runs (seeds), month, measures (at the last crawl), the errors, and for each error NAME
-    `NAME_spread`, its standard error over the seeds (0 with one).
+    `NAME_spread`, its standard error over the seeds (0 with one), NAME_low and NAME_high, its 95 % interval (NaN).
     """
     listed = rows(found)
     last = max(row["crawl"] for row in listed)
@@ -46,13 +47,14 @@ def of_ways(found: Table) -> Table:
 
 
 def _spread(listed: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The means of all errors over rows, and their standard errors over the seeds of the rows (0 with one)."""
+    """The means of all errors over rows, and their spread over the seeds of the rows, as of `of_windows`."""
     seeds = dict.fromkeys(row["seed"] for row in listed)
     found = {}
     for name in NAMES:
         means = [_mean([row for row in listed if row["seed"] == seed], name) for seed in seeds]
-        found[name] = float(np.mean(means))
-        found[f"{name}_spread"] = float(np.std(means, ddof=1) / len(means) ** 0.5) if len(means) > 1 else 0.0
+        made = mean(np.array(means))
+        found[name], found[f"{name}_spread"] = made.mean, float(np.nan_to_num(made.error))
+        found[f"{name}_low"], found[f"{name}_high"] = made.mean - made.half, made.mean + made.half
     return found
 
 
