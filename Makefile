@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ONLY :=
 TINY :=
+RUNS := 200
 
-.PHONY: demo test lint types format advisories chaos bench notebooks lock clean help
+.PHONY: demo test lint types format advisories chaos bench coverage notebooks lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
@@ -18,6 +19,7 @@ help:
 	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
 	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work"
+	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=200"
 	@echo "make notebooks    run the notebooks and write their outputs anew"
 	@echo "make lock    renew the lock files (needs uv)"
 
@@ -50,6 +52,9 @@ chaos: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	BENCH_TINY=$(TINY) $(BIN)/python -m benchmarks $(ONLY)
+
+coverage: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.coverage --runs $(RUNS) $(ONLY)
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python tests/executing.py

@@ -13,7 +13,7 @@ from socialcrawl.model import Grant, Outcome, Reply, Stop, Wait, iso
 from socialcrawl.protocols import Batch, Watcher
 from socialcrawl.relevance import worth
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.parts import parts
+from socialcrawl.sample.evidence import evidence
 from socialcrawl.store.sampled import Sampled
 from socialcrawl.store.standing import Standing
 from socialcrawl.track.crawl import Track
@@ -104,13 +104,14 @@ def standings(crawl: Track) -> list[Standing]:
 def drawn(crawl: Sample) -> list[Sampled]:
     """What the walks of a crawl have drawn on topic after their burn-in, as table `sampled` has it, in order read.
 
-    Those of parts of the topic that statistics leave out are no part of it (sample/parts.py).
+    Those of parts of the topic that statistics leave out are no part of it (sample/parts.py). Where all that walks can
+    reach were read, all have the same weight.
     """
-    rows, held = crawl.visits(), crawl.held()
-    counts = rows.kept & rows.on_topic & parts(crawl.walks, rows).counts[rows.place]
+    held, rows = crawl.held(), crawl.visits()
+    seen = evidence(crawl.walks, rows)
     size = len(held.node)
-    weight = np.bincount(rows.place[counts], rows.weight[counts], minlength=size)
-    visits = np.bincount(rows.place[counts & rows.came], minlength=size)
+    weight = np.bincount(seen.rows.place, seen.weight, minlength=size)
+    visits = np.bincount(rows.place[rows.kept & rows.on_topic & rows.came], minlength=size)
     whole = float(weight.sum())
     return [
         Sampled(int(held.node[place]), int(visits[place]), weight[place] / whole,

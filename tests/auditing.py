@@ -85,13 +85,16 @@ def sample_of(url, database, **more):
 
 
 @lru_cache
-def crawled():
-    """The database of a world: a sample of its topic, a campaign that collects it, one that collects the other."""
+def crawled(steps=180):
+    """The database of a world: a sample of its topic, a campaign that collects it, one that collects the other.
+
+    With 180 steps the sample has enough data; with 2,000 it has read everybody whom its walks can come to.
+    """
     database = Path(tempfile.mkdtemp(dir=scratch())) / "a.db"
     with running(posts(), limit=1_000_000) as mock:
         crawl(campaign_of(mock.url, database, name="small", topic={"keywords": [WORD]}, crawl={"steps": 30}))
         crawl(campaign_of(mock.url, database, name="other", topic={"keywords": [OTHER]}, crawl={"steps": 40}))
-        crawl(sample_of(mock.url, database))
+        crawl(sample_of(mock.url, database, crawl={"steps": steps}))
     return database
 
 

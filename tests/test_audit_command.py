@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import typer
 from auditing import WORD, crawled, key_of, looking, read_by, sample_of, searched_by, world
-from crawling import campaign_of, rows
+from crawling import campaign_of, crawl, posts, rows
 from storing import a_database, opened
 from typer.testing import CliRunner
 from walking import both
@@ -16,8 +16,9 @@ from walking import both
 from socialcrawl.apps.auditing import accounts, as_object
 from socialcrawl.apps.cli_audit import audit
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
+from socialcrawl.mock.server import running
 from socialcrawl.model import Who
-from socialcrawl.reports.audited import audited
+from socialcrawl.reports.audited import BEYOND, OUTSIDE, audited
 from socialcrawl.reports.holdings import TOGETHER, Listing
 from socialcrawl.reports.sampled import drawn
 from socialcrawl.sample.communities import communities
@@ -56,9 +57,9 @@ def share_of(names):
     return len(names & topic) / len(topic)
 
 
-def stuck():
+def stuck(place=None):
     """Who on topic hangs on no others there, as far as the sample has read them: one of its walks stays there."""
-    return (read_by(crawled(), "sample") & world().speakers(WORD)) - world().reached(WORD)
+    return (read_by(place or crawled(), "sample") & world().speakers(WORD)) - world().reached(WORD)
 
 
 @pytest.mark.parametrize("name", ["small", "other", TOGETHER])
@@ -69,7 +70,7 @@ def test_the_share_held_and_the_size_of_the_topic_are_the_true_ones(found, name)
     assert one.read == len(read)
     assert one.found.on_topic == len((read & world().speakers(WORD)) - stuck())
     assert one.found.share.holds(share_of(read))
-    assert one.found.share.width < 0.15
+    assert one.found.share.width < 0.25
     assert one.found.size.holds(len(world().reached(WORD)))
     assert one.found.lacking == one.found.size.value - one.found.on_topic
 
@@ -81,7 +82,9 @@ def test_what_is_not_held_is_within_reach_or_beyond_as_the_links_of_what_is_held
     assert one.found.reach.holds(len(near & topic) / len(topic))
     assert one.found.beyond.holds(len(topic - near - read) / len(topic))
     assert one.found.reach.value + one.found.beyond.value + one.found.share.value == pytest.approx(1.0)
-    assert one.outlook.pays == (one.found.reach.low >= 0.1)
+    assert one.outlook.pays == (
+        None if one.found.reach.low < 0.1 <= one.found.reach.high else one.found.reach.low >= 0.1
+    )
     assert 0.0 < one.outlook.rate <= 1.0
 
 
@@ -200,11 +203,13 @@ def test_of_a_list_that_mostly_nobody_read_the_size_of_the_topic_is_not_known_bu
     (one,) = json.loads(asked(file, "--held", crowd, "--json").stdout)["datasets"]
     found, read, whole = one["found"], read_in_crowd(), 2 * len(everybody())
     sure = len(read & world().speakers(WORD))
-    assert (one["read"], found["share"]["value"], found["on_topic"]) == (whole, 1.0, sure)
+    sure += (told := found["on_topic"] - sure)  # of whom a post was found that mentions somebody else
+    assert 0 <= told <= len(world().reached(WORD) - read)
+    assert (one["read"], found["share"]["value"]) == (whole, 1.0)
     assert (found["size"]["value"], found["lacking"]) == (None, None)
     assert found["size"]["low"] <= len(world().reached(WORD)) <= found["size"]["high"]
-    assert found["size"]["high"] >= whole - len(read) + sure
-    assert one["notes"][0].startswith(f"{whole - len(read):,} of its {whole:,} accounts were never read here")
+    assert found["size"]["high"] >= whole - len(read) - told + sure
+    assert one["notes"][0].startswith(f"{whole - len(read) - told:,} of its {whole:,} accounts were never read here")
     text = " ".join(asked(file, "--held", crowd).stdout.split())
     assert "the topic has so many accounts not known (" in text
     assert "how many accounts the topic has is not known, only that they are" in text
@@ -286,7 +291,7 @@ def test_gaps_are_told_by_host_where_there_are_several(tmp_path):
     odd = {one for (one,) in rows(place, "select coalesce(handle, platform_id) from account where node % 2 = 1")}
     odd = {world().names.get(one, one) for one in odd} & world().reached(WORD)
     read = read_by(place, "small")
-    assert abs(gaps["h1"].held.value - len(odd & read) / len(odd)) < 0.06  # one of many intervals: one in twenty misses
+    assert gaps["h1"].held.holds(len(odd & read) / len(odd))
     assert gaps["h1"].topic.value + gaps["h0"].topic.value == pytest.approx(1.0)
 
 
@@ -321,10 +326,10 @@ def test_accounts_whose_posts_are_gone_are_counted_in_a_note(tmp_path):
 def test_gaps_by_community_are_called_by_the_account_in_it_that_has_most_neighbours(found):
     with looking(crawled()) as traces:
         sample = drawn(traces, "sample")
-        label = communities(sample.crawl.walks.lists, sample.places)
+        label = communities(sample.crawl.walks.lists, sample.seen.places)
         called = traces.names(sample.held.node.tolist())
     groups = {}
-    for place, one in zip(sample.places.tolist(), label.tolist(), strict=True):
+    for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):
         groups.setdefault(one, []).append((sample.held.degree[place], -place))
     largest = {f"around {called[sample.held.node[-max(some)[1]]]}" for some in groups.values()}
     one = found.datasets[0]
@@ -414,3 +419,45 @@ def test_accounts_are_found_by_id_then_by_the_name_of_who_was_seen_with_it_last(
         asked_ = [Who("7", "Bob"), Who(None, "ann"), Who(None, "BOB"), Who("5", None), Who("5", "Ann"), Who(None, None)]
         assert known(connection, "x", asked_) == [1, 2, 4, None, 2, None]
         assert known(connection, "bluesky", asked_) == [None] * 6
+
+
+def test_where_the_topic_was_read_whole_what_is_held_is_counted_and_whom_no_walk_comes_to_is_named(tmp_path):
+    place, topic = crawled(2_000), world().reached(WORD)
+    list_ = tmp_path / "list.txt"
+    list_.write_text("\n".join([*map(key_of, sorted(topic)[::3]), "999"]), "utf-8")
+    with looking(place) as traces:
+        found = audited(traces, sample_of(None, place), of=["small"], held={"mine": accounts(list_, "x")})
+    assert found.verdict.whole
+    small, mine = found.datasets
+    read = read_by(place, "small")
+    assert small.found.on_topic == len(read & topic)
+    assert small.found.share.low == small.found.share.high == pytest.approx(share_of(read))
+    assert (small.found.size.low, small.found.size.high) == (len(topic), len(topic))
+    assert small.notes == (f"{len(read & stuck(place)):,} {OUTSIDE}",)
+    assert mine.found.on_topic == len(sorted(topic)[::3])
+    assert mine.notes == (f"1 {BEYOND}",)
+    text = " ".join(asked(file_of(tmp_path, place)).stdout.split())
+    assert "the numbers below are counts, not estimates" in text
+    assert f"share held {small.found.share.value:.0%} not held" in text
+
+
+def test_where_walks_have_not_mixed_no_number_is_shown_and_the_steps_that_it_takes_are(tmp_path):
+    place = tmp_path / "a.db"
+    shutil.copy(crawled(), place)
+    with running(posts(), limit=1_000_000) as mock:
+        crawl(sample_of(mock.url, place, name="short", crawl={"steps": 140}))
+    settings = sample_of(None, place, name="short")
+    with looking(place) as traces:
+        found = audited(traces, settings, of=["small"])
+    (one,) = found.datasets
+    assert (found.verdict.enough, found.more, one.found.gaps, one.languages, one.outlook) == (False, None, (), (), None)
+    assert np.isnan([one.found.share.value, one.found.share.low, one.found.size.high, one.found.reach.value]).all()
+    told = as_object(found)
+    assert told["datasets"][0]["found"]["share"]["value"] is None
+    assert told["verdict"]["steps"] >= 10
+    file = file_of(tmp_path, place)
+    file.write_text(file.read_text("utf-8").replace('name = "sample"', 'name = "short"'), "utf-8")
+    text = " ".join(asked(file, "--of", "small").stdout.split())
+    assert f"not enough data yet: run about {told['verdict']['steps']} more steps" in text
+    assert "share held" not in text
+    assert "would more budget pay?" not in text

@@ -178,7 +178,8 @@ def test_bands_of_samples_end_at_0_and_their_numbers_do_not_touch():
 
 
 def test_all_intervals_of_an_audit_are_100_per_cent(drawn):
-    rows = [{"question": "held", "method": "hard", "inside": inside, "runs": 100} for inside in (100, 97)]
+    alike = {"question": "held", "method": "hard", "runs": 200, "shown": 100}
+    rows = [{**alike, "inside": inside} for inside in (100, 97)]
     texts = drawn([sampling_runs._inside("t", [rows[0]]), sampling_runs._inside("t", [rows[1]])]).axes
     assert [axes.texts[0].get_text() for axes in texts] == ["100", "97"]
 

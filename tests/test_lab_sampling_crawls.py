@@ -175,15 +175,16 @@ def test_an_audit_answers_with_the_share_held_and_the_size_of_the_topic(world, u
 
 def test_coverage_counts_the_intervals_that_have_the_truth():
     runs = {
-        "low": np.array([0.1, 0.5, 0.2]),
-        "high": np.array([0.3, np.inf, 0.4]),
-        "value": np.array([0.2, np.nan, 0.3]),
-        "truth": np.full(3, 0.25),
-        "all": np.full(3, 0.35),
-        **{name: np.array([1.0, 2.0, 6.0]) for name in ("effective", "visits", "fetches", "precision", "jumps")},
+        "enough": np.array([True, True, True, False]),
+        "low": np.array([0.1, 0.5, 0.2, 0.2]),
+        "high": np.array([0.3, np.inf, 0.4, 0.3]),
+        "value": np.array([0.2, np.nan, 0.3, 0.25]),
+        "truth": np.full(4, 0.25),
+        "all": np.full(4, 0.35),
+        **{name: np.array([1.0, 2.0, 6.0, 3.0]) for name in ("effective", "visits", "fetches", "precision", "jumps")},
     }
     found = audits.coverage(runs)
-    assert (found["inside"], found["inside_all"], found["runs"], found["fetches"]) == (2, 1, 3, 3)
+    assert (found["inside"], found["inside_all"], found["shown"], found["runs"], found["fetches"]) == (2, 1, 3, 4, 3)
     assert found["width"] == pytest.approx(0.2)
     assert found["mean"] == pytest.approx(0.25)
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from socialcrawl.apps.console import Text
 from socialcrawl.apps.progress import show_progress
-from socialcrawl.apps.sample_report import DOUBTFUL, apart, count, finite, interval, percent
+from socialcrawl.apps.sample_report import apart, count, finite, interval, judged, percent
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.imports.datasets import gathered, spoken
 from socialcrawl.imports.naming import Naming
@@ -24,7 +24,7 @@ from socialcrawl.relevance import Hits
 from socialcrawl.reports.audited import Audited, Audits, audited
 from socialcrawl.reports.holdings import Listing
 from socialcrawl.sample.audit import Gap, Outlook
-from socialcrawl.sample.estimates import FEW, Estimate
+from socialcrawl.sample.estimates import Estimate
 from socialcrawl.settings import read
 from socialcrawl.store.address import where
 from socialcrawl.store.health import readable
@@ -118,7 +118,7 @@ def as_object(found: Audits) -> dict[str, Any]:
 def show(console: Console, found: Audits) -> None:
     """Print what a sample says of datasets."""
     console.print(Text("\n".join(_sample(found))))
-    if len(found.datasets) > 1:
+    if len(found.datasets) > 1 and found.verdict.enough:
         console.print()
         console.print(_overview(found.datasets))
     for one in found.datasets:
@@ -126,25 +126,22 @@ def show(console: Console, found: Audits) -> None:
         console.print(
             Text(f"{one.name}: {pluralize(one.read, 'account')} read, {one.found.on_topic:,} of them on topic")
         )
-        console.print(_facts(one))
+        if found.verdict.enough:
+            console.print(_facts(one))
         for title, gaps in ((f"gaps by {found.by}", one.found.gaps), ("gaps by language", one.languages)):
             if gaps:
                 console.print()
                 console.print(_gaps(title, gaps, linked=one.outlook is not None))
-        console.print(Text("\n" + "\n".join(_words(one))))
-    if any(one.found.share.note for one in found.datasets):
-        console.print(Text(f"\n{DOUBTFUL}"))
+        words = [*(_words(one) if found.verdict.enough else ()), *(f"note: {note}" for note in one.notes)]
+        console.print(Text("\n".join(["", *words]) if words else ""))
 
 
 def _sample(found: Audits) -> Iterator[str]:
-    yield (
-        f"the sample {found.sample} of {found.topic}: {pluralize(found.draws, 'draw')} at "
-        f"{pluralize(found.accounts, 'on-topic account')}, "
-        f"worth about {found.effective:,.0f} drawn one by one"
-    )
+    accounts = pluralize(found.accounts, "on-topic account")
+    worth = f"{pluralize(found.draws, 'draw')} at {accounts}, worth about {found.effective:,.0f} drawn one by one"
+    yield f"the sample {found.sample} of {found.topic}: {accounts if found.verdict.whole else worth}"
     yield from apart(found.parts)
-    if found.effective < FEW:
-        yield "that is too small a sample to tell much: go on with it, or begin one with more walkers"
+    yield from judged(found.verdict)
     if found.more is not None and found.more >= 1:
         yield f"about {count(found.more)} more draws would make any share below known to +- 5 points"
 
@@ -209,7 +206,6 @@ def _words(one: Audited) -> Iterator[str]:
         yield from _steps(outlook)
     if one.more >= 1:
         yield f"about {count(one.more)} more draws would make the share held known to +- 5 points"
-    yield from (f"note: {note}" for note in one.notes)
 
 
 def _ends(size: Estimate) -> str:

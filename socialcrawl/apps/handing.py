@@ -11,12 +11,15 @@ import orjson
 from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.progress import show_progress
 from socialcrawl.apps.query import choose_campaign, database
+from socialcrawl.apps.sample_report import judged
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.known import platform
+from socialcrawl.reports.sampled import drawn
 from socialcrawl.secret import conceal
 from socialcrawl.store.database import opened
 from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.store.exports.place import check
+from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_error, write_json, write_line
 from socialcrawl.words import pluralize
 
@@ -46,6 +49,13 @@ def key_of(variable: str, file: Path | None) -> bytes:
     return key
 
 
+def _notes(traces: Traces, campaign: str | None) -> tuple[str, ...]:
+    """What a datasheet says of a sample as a whole; nothing of campaigns of other kinds."""
+    sample = None if campaign is None else drawn(traces, campaign)
+    said = [] if sample is None else list(judged(sample.seen.verdict))
+    return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
+
+
 def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, pause: bool = False) -> None:
     """Export what is wanted, and say what was written; `pause`: while campaigns that a daemon runs are paused."""
     check(folder.resolve(), force=wanted.force)  # before a database is looked for
@@ -54,7 +64,7 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
     def write() -> dict[str, Any]:
         with opened(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
             name = None if wanted.whole else choose_campaign(connection, wanted.campaign)
-            chosen = replace(wanted, campaign=name)
+            chosen = replace(wanted, campaign=name, notes=_notes(Traces(connection), name))
             return export(connection, folder, chosen, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 
     sheet = give_way("export", where, None, write, pause=pause)

@@ -12,12 +12,11 @@ from rich.table import Table
 from socialcrawl.apps.console import Text
 from socialcrawl.reports.sampled import Sampled
 from socialcrawl.sample.estimates import Bar, Estimate
+from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
 from socialcrawl.words import pluralize
 
-DOUBT = "?"
 LISTED = 3  # parts of a topic that are left out are told one by one, so many
-DOUBTFUL = f"{DOUBT} seen, or not seen, too seldom to tell how alike draws are: the interval rests on other things"
 FOCUS = {
     "none": "anywhere",
     "hard": "on topic only",
@@ -32,13 +31,11 @@ def show(console: Console, found: Sampled) -> None:
     """Print what a campaign that samples knows."""
     console.print()
     console.print(Text("\n".join(_quality(found))))
-    if found.draws < 2:
+    if not found.verdict.enough:
         return
     for table in _tables(found):
         console.print()
         console.print(table)
-    if any(one.note for one in _estimates(found)):
-        console.print(Text(f"\n{DOUBTFUL}"))
 
 
 def as_object(found: Sampled) -> dict[str, Any]:
@@ -76,9 +73,25 @@ def count(value: float) -> str:
 
 
 def interval(one: Estimate, words: Callable[[float], str] = percent) -> str:
-    """An estimate with its interval, as 8.3% (1.2% to 40%); marked where the interval is doubtful."""
-    doubt = f" {DOUBT}" if one.note else ""
-    return f"{words(one.value) if isfinite(one.value) else 'not known'} ({words(one.low)} to {words(one.high)}){doubt}"
+    """An estimate with its interval, as 8.3% (1.2% to 40%); what was counted has none."""
+    value = words(one.value) if isfinite(one.value) else "not known"
+    return value if one.low == one.high else f"{value} ({words(one.low)} to {words(one.high)})"
+
+
+def judged(verdict: Verdict) -> Iterator[str]:
+    """Whether there is enough data; if not, how much more it takes, and why."""
+    if verdict.whole:
+        yield "every account on topic that walks can reach was read: the numbers below are counts, not estimates"
+    elif verdict.enough:
+        yield "enough data"
+    else:
+        more = (
+            "and the walks have ended: set length or samples higher"
+            if verdict.steps is None
+            else f"run about {pluralize(verdict.steps, 'more step')}"
+        )
+        yield f"not enough data yet: {more}; no estimate is shown until then"
+    yield from verdict.why
 
 
 def apart(parts: Sequence[Part]) -> Iterator[str]:
@@ -123,9 +136,8 @@ def shares(title: str, rows: Rows, words: Callable[[float], str] = percent) -> G
     table.add_column("", overflow="fold")
     for name in ("estimate", "from", "to"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
     for name, one in rows:
-        table.add_row(Text(name), words(one.value), words(one.low), words(one.high), DOUBT if one.note else "")
+        table.add_row(Text(name), words(one.value), words(one.low), words(one.high))
     return Group(Text(title, style="italic"), table)
 
 
@@ -136,6 +148,9 @@ def _quality(found: Sampled) -> Iterator[str]:
         f"{pluralize(found.walkers, 'walk that goes', 'walks that go')} {FOCUS[found.focus]}"
     )
     yield from apart(found.parts)
+    yield from judged(found.verdict)
+    if found.verdict.whole:
+        return
     if not found.draws:
         yield (
             f"no draw counts yet: the first {found.burn_in:,} on-topic visits of each walk do not, as they tell where "
@@ -155,8 +170,6 @@ def _quality(found: Sampled) -> Iterator[str]:
         )
     elif found.more is not None:
         yield "any share is known to +- 5 points"
-    if found.note:
-        yield f"too few to rely on: {found.note}"
 
 
 def _tables(found: Sampled) -> Iterator[Group]:
@@ -188,11 +201,3 @@ def _doublings(bar: Bar) -> str:
 
 def _tenths(bar: Bar) -> str:
     return percent((bar.begin + bar.end) / 2)
-
-
-def _estimates(found: Sampled) -> Iterator[Estimate]:
-    """All estimates that are shown."""
-    yield from (found.links.staying, found.links.each)
-    for each in (found.subtopics, found.hosts, found.languages):
-        yield from each.values()
-    yield from (bar.share for bar in (*found.degrees, *found.links.bars) if bar.share.value > 0.0)

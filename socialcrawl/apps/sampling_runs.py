@@ -1,7 +1,7 @@
 """What `socialcrawl lab sampling bias`, `audit` and `gap` do: crawls, data, figures, and a summary in the terminal."""
 
 from collections.abc import Iterable, Sequence
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +129,10 @@ def _answered(topic: str, method: str, rows: Rows) -> str:
         also = (
             f"; of all {row['all']:{digits}}, in {row['inside_all']:.0f}" if row["inside_all"] != row["inside"] else ""
         )
+        shown = f"in {row['inside']:.0f} of {row['shown']:.0f} intervals shown"
         said.append(
-            f"    {row['question']:<16} truth {row['truth']:{digits}}, in {row['inside']:.0f} intervals of width "
-            f"{row['width']:{digits}}; mean {row['mean']:{digits}}{also}"
+            f"    {row['question']:<16} truth {row['truth']:{digits}}, {shown}, of width {row['width']:{digits}}; mean "
+            f"{row['mean']:{digits}}{also}"
         )
     return "\n".join(said)
 
@@ -139,10 +140,11 @@ def _answered(topic: str, method: str, rows: Rows) -> str:
 def _inside(topic: str, rows: Rows) -> Bars:
     questions = list(dict.fromkeys(row["question"] for row in rows))
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    series = [(one, [100 * r["inside"] / r["runs"] for r in rows if r["method"] == one]) for one in methods]
+    series = [(one, [100 * r["inside"] / (r["shown"] or nan) for r in rows if r["method"] == one]) for one in methods]
     runs = min(row["runs"] for row in rows)
     groups = [name.replace(" ", "\n").replace("-", "-\n") for name in questions]
-    return Bars(topic, f"% of {runs:,.0f} intervals with the truth", groups, series, form=".3g", thin=True)
+    label = f"% of the intervals shown with the truth, {runs:,.0f} runs"
+    return Bars(topic, label, groups, series, form=".3g", thin=True)
 
 
 def gap(wanted: Wanted, out: Path) -> None:

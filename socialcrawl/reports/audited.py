@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from socialcrawl.reports.sampled import HALF, KIND, UNTOLD, Drawn, drawn, lackin
 from socialcrawl.sample import audit as audits
 from socialcrawl.sample.audit import Audit, Gap, Outlook
 from socialcrawl.sample.communities import communities
+from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
 from socialcrawl.settings import Settings
 from socialcrawl.store.traces import Begun, Traces
@@ -21,6 +23,7 @@ from socialcrawl.words import pluralize
 GROUPS = 10  # gaps that are told, the widest
 NOWHERE = "elsewhere"  # the host of an account that has none
 OUTSIDE = "of its on-topic accounts are in parts of the topic that the sample leaves out: they are not counted here"
+BEYOND = "of its accounts are not among those that walks can come to, all of which were read: they are not counted here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Audited:
         languages: the gaps by the language in which accounts write most; () where all write the same, or none is told.
         outlook: whether more budget would pay; None where nobody knows to whom the dataset links: then what the audit
             says of its reach is nothing either.
-        more: how many more draws make the interval of the share held +- 5 points, about.
+        more: how many more draws make the interval of the share held +- 5 points, about; inf: nobody can say yet.
         notes: what a reader should know, sentences.
     """
 
@@ -58,6 +61,7 @@ class Audits:
         more: how many more draws make the interval of any share +- 5 points, about; None: nobody can say yet.
         by: what gaps are told by: host or community; "" where neither is known.
         datasets: what it says of each.
+        verdict: whether there is enough data; where there is not, estimates are `NOTHING`, and there are no gaps.
         parts: of the topic, in which its walks are, the largest first: all numbers are of those that count.
     """
 
@@ -69,6 +73,7 @@ class Audits:
     more: float | None
     by: str
     datasets: tuple[Audited, ...]
+    verdict: Verdict
     parts: tuple[Part, ...] = ()
 
 
@@ -99,18 +104,19 @@ def audited(
         datasets = [collected(judge, there, one, same=same) for one in _campaigns(judge, there, of, same=same)]
         datasets += [together(datasets)] if len(datasets) > 1 else []
     datasets += [listed(judge, name, given) for name, given in (held or {}).items()]
-    series = judge.sample.series
+    series, seen = judge.sample.series, judge.sample.seen
     view = _View(judge)
     return Audits(
         settings.name,
         _words(settings),
         series.visits,
-        len(judge.sample.places),
+        len(seen.places),
         series.floor[0],
-        lacking(series),
+        lacking(series) if seen.verdict.enough else None,
         view.by,
         tuple(view.audit(dataset) for dataset in datasets),
-        judge.sample.parts.each,
+        seen.verdict,
+        seen.parts.each,
     )
 
 
@@ -124,7 +130,7 @@ def _sample(traces: Traces, settings: Settings) -> Drawn:
     found = drawn(traces, settings.name)
     if found is None:
         raise SettingsError(f"The campaign {settings.name!r} of this database samples nothing: give another name.")
-    if not np.any(found.weight > 0.0):
+    if not np.any(found.seen.weight > 0.0):
         raise SettingsError(
             f"The campaign {settings.name!r} has no sample yet: it has read "
             f"{pluralize(len(found.held.node), 'account')}, {int(found.held.on_topic.sum()):,} of them on topic, and "
@@ -160,33 +166,46 @@ class _View:
 
     def __init__(self, judge: Judge) -> None:
         sample, traces = judge.sample, judge.traces
-        self.rows, self.weight, self.outside = sample.rows, sample.weight, judge.outside
+        self.seen, self.outside = sample.seen, judge.outside
+        self.rows, self.weight = self.seen.rows, self.seen.weight
         self.searched = found_by_search(traces, sample.whole, judge.aliases)
         self.by, self.group = _groups(traces, sample)
-        nodes = sample.held.node[sample.places].tolist()
-        speech = spoken(traces, nodes)
+        nodes = sample.held.node[sample.seen.places].tolist()
+        speech = spoken(traces, nodes, sample.whole.id)
         several = len({speech.get(node, UNTOLD) for node in nodes}) > 1
         self.speech = [speech.get(node, UNTOLD) for node in self.rows.node.tolist()] if several else None
 
     def audit(self, dataset: Dataset) -> Audited:
         """What the sample says of a dataset."""
-        seen, inside = self._seen(dataset), dataset.on_topic & ~np.isin(dataset.read, self.outside)
-        found = audits.audit(seen, int(np.count_nonzero(inside)), groups=GROUPS)
-        if dataset.unjudged:
+        seen = self.seen
+        outside = dataset.on_topic & np.isin(dataset.read, self.outside)
+        left = int(np.count_nonzero(outside))
+        notes = [*dataset.notes, *([f"{left:,} {OUTSIDE}"] if left else [])]
+        inside = dataset.on_topic & ~outside
+        if seen.verdict.whole:  # whom the sample has not read, no walk comes to
+            beyond = inside & ~np.isin(dataset.read, seen.found)
+            notes += [f"{np.count_nonzero(beyond):,} {BEYOND}"] if beyond.any() else []
+            inside &= ~beyond
+        count = int(np.count_nonzero(inside))
+        if not seen.verdict.enough:
+            return Audited(dataset.name, len(dataset.read), audits.withheld(count), (), None, inf, tuple(notes))
+        drawn_, told = self._drawn(dataset), {"groups": GROUPS, "confidence": seen.confidence}
+        found = audits.audit(drawn_, count, least=len(seen.found), **told)
+        if dataset.unjudged and not seen.verdict.whole:
             most = found.on_topic + (0 if dataset.taken else dataset.unjudged)
             found = audits.between(found, most - dataset.unjudged, most)
-        left = int(np.count_nonzero(dataset.on_topic)) - found.on_topic
+        spoken_ = replace(drawn_, group=self.speech)
         return Audited(
             dataset.name,
             len(dataset.read),
             found,
-            () if self.speech is None else audits.gaps(replace(seen, group=self.speech), GROUPS),
+            () if self.speech is None else audits.gaps(spoken_, GROUPS, seen.confidence),
             None if dataset.linked is None else audits.outlook(found, inside),
             audits.enough(found.share, HALF) - found.share.visits,
-            (*dataset.notes, *([f"{left:,} {OUTSIDE}"] if left else [])),
+            tuple(notes),
         )
 
-    def _seen(self, dataset: Dataset) -> audits.Sample:
+    def _drawn(self, dataset: Dataset) -> audits.Sample:
         node = self.rows.node
         held = np.isin(node, dataset.read)
         searched = [one for one in (self.searched, dataset.searched) if one is not None]
@@ -204,18 +223,18 @@ def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:
     """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
     if sample.crawl.how.trap != "community" and len(set(sample.group)) > 1:
         return "host", [one or NOWHERE for one in sample.group]
-    label = communities(sample.crawl.walks.lists, sample.places)
+    label = communities(sample.crawl.walks.lists, sample.seen.places)
     called = _called(traces, sample, label)
     if len(set(label.tolist())) < 2:
         return "", None
-    where = {place: called[one] for place, one in zip(sample.places.tolist(), label.tolist(), strict=True)}
-    return "community", [where.get(place, NOWHERE) for place in sample.rows.place.tolist()]
+    where = {place: called[one] for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True)}
+    return "community", [where.get(place, NOWHERE) for place in sample.seen.rows.place.tolist()]
 
 
 def _called(traces: Traces, sample: Drawn, label: Ints) -> dict[int, str]:
     """What communities are called: by the account of the sample in them that has most neighbours."""
     first: dict[int, tuple[int, int]] = {}
-    for place, one in zip(sample.places.tolist(), label.tolist(), strict=True):
+    for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):
         rank = int(sample.held.degree[place]), -place
         first[one] = max(first.get(one, rank), rank)
     nodes = {one: Node(int(sample.held.node[-rank[1]])) for one, rank in first.items()}

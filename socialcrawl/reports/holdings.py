@@ -83,7 +83,7 @@ class Judge:
         self.predicate, self.topic = predicate(settings), about(settings)
         self.aliases = aliases(traces.connection, sample.whole.id)
         self._read = dict(zip(sample.held.node.tolist(), sample.held.on_topic.tolist(), strict=True))
-        self.outside = sample.held.node[sample.parts.out & sample.held.on_topic]
+        self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]
 
     def alike(self, other: Begun) -> bool:
         """Whether a campaign counts the same topic, so that its counts need not be made anew."""
@@ -188,7 +188,8 @@ def listed(judge: Judge, name: str, given: Listing) -> Dataset:
     unjudged = sum(one is None for one in says)
     taken = given.on_topic or unjudged * 2 <= len(says)
     on_topic = np.array([taken if one is None else one for one in says], np.bool_)
-    notes = [_unjudged(unjudged, len(says), taken=taken, said=given.on_topic)] if unjudged else []
+    told = unjudged and not judge.sample.seen.verdict.whole  # else nobody comes to them, and they are not counted
+    notes = [_unjudged(unjudged, len(says), taken=taken, said=given.on_topic)] if told else []
     if given.on_topic and (off := says.count(False)):
         notes.append(f"{off:,} of its accounts are off topic by what was read of them, and count as that")
     notes += _nameless(judge, given.whos)
@@ -279,7 +280,7 @@ def _how(judge: Judge, whole: Begun) -> str:
 
 def _nameless(judge: Judge, some: Sequence[Who]) -> list[str]:
     """What is to be said of accounts of the sample that a list of names cannot name."""
-    nodes = judge.sample.held.node[judge.sample.places].tolist()
+    nodes = judge.sample.held.node[judge.sample.seen.places].tolist()
     there = whos(judge.traces.connection, nodes)
     without = sum(node not in there or there[node].username is None for node in nodes)
     if not without or all(who.id for who in some):
@@ -291,7 +292,7 @@ def _nameless(judge: Judge, some: Sequence[Who]) -> list[str]:
 def _apart(judge: Judge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
     """What is to be said of on-topic accounts that walks on topic may never come to, by all links that are known."""
     sample = judge.sample
-    if sample.crawl.how.focus != "hard":
+    if sample.crawl.how.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to
         return []
     own = _ends(links(judge.traces.connection, sample.whole.id), judge.aliases)
     whose, whom = (np.concatenate(pair) for pair in zip(ends, own, strict=True))

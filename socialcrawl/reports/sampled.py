@@ -6,15 +6,16 @@ statistics are those of Bar-Yossef, Kanungo, Krauthgamer, section 5; a draw of a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from socialcrawl.crawls import past, sampling
 from socialcrawl.relevance import Topic
 from socialcrawl.sample.audit import enough
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.sample.estimates import (
+    NOTHING,
     Bar,
     Estimate,
     Series,
@@ -23,7 +24,9 @@ from socialcrawl.sample.estimates import (
     histogram,
     wilson,
 )
-from socialcrawl.sample.parts import Part, Parts, parts
+from socialcrawl.sample.evidence import Evidence, evidence
+from socialcrawl.sample.mixing import Verdict
+from socialcrawl.sample.parts import Part
 from socialcrawl.sample.staying import Links, staying
 from socialcrawl.sample.visits import Held, Visits
 from socialcrawl.settings import Settings, stored
@@ -34,8 +37,6 @@ KIND = "sample"
 MOST = 15  # of hosts and languages, so many are told, the largest
 UNTOLD = "not told"  # the language of an account of whose posts no platform said it
 HALF = 0.05  # half the width of an interval that is good enough
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +47,7 @@ class Drawn:
         whole: as the database has it; `settings`: as it was last run.
         crawl: its walks, with nothing that asks anybody.
         rows: what they drew; `held`: whom they read.
-        parts: the parts of the topic in which walks are.
-        weight: float64[m], what each row counts: 0 off topic, before the end of the burn-in, and in parts left out.
+        seen: what statistics rest on.
     """
 
     whole: Begun
@@ -55,28 +55,24 @@ class Drawn:
     crawl: Sample
     rows: Visits
     held: Held
-    parts: Parts
-    weight: Floats
-
-    @property
-    def places(self) -> NDArray[np.int64]:
-        """The places of the accounts in the sample, each once, in the order in which they were read."""
-        return np.unique(self.rows.place[self.weight > 0.0])
+    seen: Evidence
 
     @property
     def group(self) -> list[str]:
-        """Where each account of a row is: its host or community; "" where there is none."""
-        return [self.held.marks[number] for number in self.held.group[self.rows.place].tolist()]
+        """Where the account of each row of `seen` is: its host or community; "" where there is none."""
+        return [self.held.marks[number] for number in self.held.group[self.seen.rows.place].tolist()]
 
     @property
     def series(self) -> Series:
-        """The rows, ready for statistics."""
-        return Series.of(self.weight, self.rows.walker, self.held.group[self.rows.place])
+        """The rows of `seen`, ready for statistics."""
+        return self.seen.series(self.held.group[self.seen.rows.place])
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """A campaign that samples, as of its latest answer.
+
+    Where the verdict is that there is not enough data, estimates are `NOTHING`, and there are no bars and no shares.
 
     Attributes:
         focus: where its walks may go; `walkers`: how many there are.
@@ -92,7 +88,7 @@ class Sampled:
         hosts: shares of instances or hosts; `languages`: of the languages in which accounts write most.
         links: how much of what they link to is on topic.
         subtopics: shares of accounts that have a word in a post that is stored, by word.
-        note: why it is too small to tell; "" where it is not.
+        verdict: whether there is enough data.
         parts: of the topic, in which walks are, the largest first: all numbers from `draws` on are of those that count.
     """
 
@@ -115,8 +111,19 @@ class Sampled:
     languages: Mapping[str, Estimate]
     links: Links
     subtopics: Mapping[str, Estimate]
-    note: str = ""
+    verdict: Verdict
     parts: tuple[Part, ...] = ()
+
+
+WITHHELD: dict[str, Any] = {
+    "outs": NOTHING,
+    "degrees": (),
+    "hosts": {},
+    "languages": {},
+    "links": Links(NOTHING, NOTHING, (), NOTHING),
+    "subtopics": {},
+}
+"""What `Sampled` has instead of estimates where there is not enough data."""
 
 
 def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
@@ -134,9 +141,7 @@ def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
     crawl = sampling(settings, past(settings, names, traces.topics(whole.id)))
     crawl.fold(traces.history(whole))
     rows = crawl.visits()
-    apart = parts(crawl.walks, rows)
-    weight = np.where(rows.kept & rows.on_topic & apart.counts[rows.place], rows.weight, 0.0)
-    return Drawn(whole, settings, crawl, rows, crawl.held(), apart, weight)
+    return Drawn(whole, settings, crawl, rows, crawl.held(), evidence(crawl.walks, rows))
 
 
 def sampled(traces: Traces, campaign: str | None = None, sub: Sequence[str] = ()) -> Sampled | None:
@@ -157,37 +162,48 @@ def sampled(traces: Traces, campaign: str | None = None, sub: Sequence[str] = ()
 
 def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
     """The statistics of what was drawn; arguments as of `sampled`."""
-    rows, held, how = found.rows, found.held, found.crawl.how
-    series, walk, topical = found.series, rows.walker, found.weight > 0.0
-    more, accounts = lacking(series), found.places
-    outs = held.outs[rows.place].astype(np.float64)
-    group = [] if how.trap == "community" else found.group
-    burnt = np.bincount(walk[rows.kept & rows.on_topic], minlength=how.walkers) > 0
-    speech = spoken(traces, held.node[accounts].tolist())
-    arrived = int(np.count_nonzero(topical & rows.came))
-    return Sampled(
-        focus=how.focus,
-        walkers=how.walkers,
-        read=len(held.node),
-        on_topic=int(np.count_nonzero(held.on_topic)),
-        precision=rows.precision,
-        burn_in=how.burn_in,
-        burning=how.walkers - int(np.count_nonzero(burnt)),
-        jumps=int(rows.jumps.sum()),
-        draws=series.visits,
-        accounts=len(accounts),
-        effective=series.floor[0] if series.visits else 0.0,
-        more=more,
-        steps=None if more is None or not arrived else more * found.crawl.taken / series.visits,
-        outs=series.mean(outs),
-        degrees=histogram(outs, doubling(float(outs[topical].max(initial=0.0))), found.weight, walk),
-        hosts=distribution(group, found.weight, walk, most=MOST) if any(group) else {},
-        languages=_distribution([speech.get(node, UNTOLD) for node in rows.node.tolist()], found),
-        links=staying(found.crawl.walks, rows, found.weight),
-        subtopics=_subtopics(traces, found, series, sub),
-        note=series.share(topical).note if series.visits < 2 or series.floor[0] < 10.0 else "",
-        parts=found.parts.each,
-    )
+    rows, held, how, seen = found.rows, found.held, found.crawl.how, found.seen
+    series, verdict = found.series, seen.verdict
+    burnt = np.bincount(rows.walker[rows.kept & rows.on_topic], minlength=how.walkers) > 0
+    more = lacking(series) if verdict.enough else None
+    arrived = int(np.count_nonzero((seen.weight > 0.0) & seen.rows.came))
+    counts = {
+        "focus": how.focus,
+        "walkers": how.walkers,
+        "read": len(held.node),
+        "on_topic": int(np.count_nonzero(held.on_topic)),
+        "precision": rows.precision,
+        "burn_in": how.burn_in,
+        "burning": how.walkers - int(np.count_nonzero(burnt)),
+        "jumps": int(rows.jumps.sum()),
+        "draws": series.visits,
+        "accounts": len(seen.places),
+        "effective": series.floor[0] if series.visits else 0.0,
+        "more": more,
+        "steps": None if more is None or not arrived else more * found.crawl.taken / series.visits,
+        "verdict": verdict,
+        "parts": seen.parts.each,
+    }
+    return Sampled(**counts, **(_estimates(traces, found, sub) if verdict.enough else WITHHELD))
+
+
+def _estimates(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, Any]:
+    """The estimates, by the names that `Sampled` has for them."""
+    held, seen, series = found.held, found.seen, found.series
+    outs = held.outs[seen.rows.place].astype(np.float64)
+    group = [] if found.crawl.how.trap == "community" else found.group
+    speech = spoken(traces, held.node[seen.places].tolist(), found.whole.id)
+    most = float(outs[seen.weight > 0.0].max(initial=0.0))
+    told = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}
+    languages_ = distribution([speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **told)
+    return {
+        "outs": series.mean(outs),
+        "degrees": histogram(outs, doubling(most), **told),
+        "hosts": distribution(group, most=MOST, **told) if any(group) else {},
+        "languages": {} if set(languages_) <= {UNTOLD} else languages_,  # none where no label says anything
+        "links": staying(found.crawl.walks, seen.rows, seen.weight, whole=seen.verdict.whole),
+        "subtopics": _subtopics(traces, found, series, sub),
+    }
 
 
 def lacking(series: Series) -> float | None:
@@ -199,9 +215,9 @@ def lacking(series: Series) -> float | None:
     return enough(half, HALF) - series.visits
 
 
-def spoken(traces: Traces, nodes: Sequence[int]) -> dict[int, str]:
-    """The language that most posts of an account are in, of those that the database has; ties by name."""
-    found = languages(traces.connection, nodes)
+def spoken(traces: Traces, nodes: Sequence[int], by: int) -> dict[int, str]:
+    """The language that most posts of an account are in, of those that campaign `by` read; ties by name."""
+    found = languages(traces.connection, nodes, by)
     return {
         node: min((lang for lang in counts), key=lambda lang: (-counts[lang], lang))
         for node, each in found.items()
@@ -214,19 +230,14 @@ def _tells(lang: str) -> bool:
     return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
 
 
-def _distribution(labels: Sequence[str], found: Drawn) -> dict[str, Estimate]:
-    """The shares of labels, the largest first; none where no label says anything."""
-    shares = distribution(labels, found.weight, found.rows.walker, most=MOST)
-    return {} if set(shares) <= {UNTOLD} else shares
-
-
 def _subtopics(traces: Traces, found: Drawn, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
     if not sub:
         return {}
     topics = {word: Topic([word]) for word in sub}
     speakers: dict[str, set[int]] = {word: set() for word in topics}
-    for one in said(traces.connection, found.held.node[found.places].tolist(), found.whole.platform):
+    nodes, whole = found.held.node[found.seen.places].tolist(), found.whole
+    for one in said(traces.connection, nodes, whole.platform, whole.id):
         for word, topic in topics.items():
             if one.author not in speakers[word] and topic.count(one.text):
                 speakers[word].add(one.author)
-    return {word: series.share(np.isin(found.rows.node, [*who])) for word, who in speakers.items()}
+    return {word: series.share(np.isin(found.seen.rows.node, [*who])) for word, who in speakers.items()}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.sample.estimates import CONFIDENCE, Estimate, Series, distribution
+from socialcrawl.sample.estimates import CONFIDENCE, NOTHING, Estimate, Series, distribution
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -145,21 +145,24 @@ class Outlook:
         return gain / self.rate if limit == inf else -log(1.0 - gain / limit) * limit / self.rate
 
 
-def audit(sample: Sample, on_topic: int, *, groups: int | None = 20, confidence: float = CONFIDENCE) -> Audit:
+def audit(
+    sample: Sample, on_topic: int, *, least: int = 0, groups: int | None = 20, confidence: float = CONFIDENCE
+) -> Audit:
     """What a sample says of a dataset that holds `on_topic` on-topic accounts.
 
     Args:
         sample: its on-topic visits.
         on_topic: how many accounts the dataset has read that are on topic by the same predicate.
+        least: accounts that are known to be on topic, by the dataset or by the sample: the topic has no fewer.
         groups: how many gaps are told at most, the widest; None: all.
         confidence: that the intervals have.
     """
     series = Series.of(sample.weights, sample.walk, sample.group, confidence)
     held, linked = np.asarray(sample.held, bool), np.asarray(sample.linked, bool) | np.asarray(sample.held, bool)
-    share = series.share(held)
+    share = _bounded(series.share(held), on_topic, least)
     return Audit(
         share,
-        size(share, on_topic),
+        size(share, on_topic, least),
         on_topic,
         series.share(linked & ~held),
         series.share(~linked),
@@ -168,15 +171,30 @@ def audit(sample: Sample, on_topic: int, *, groups: int | None = 20, confidence:
     )
 
 
-def size(share: Estimate, on_topic: int) -> Estimate:
+def size(share: Estimate, on_topic: int, least: int = 0) -> Estimate:
     """How many accounts a topic has of which a dataset holds `on_topic`, and by a sample `share`.
 
-    Never fewer than are held; infinite where none of the sample is held.
+    Never fewer than are held, or than the `least` that are known; infinite where none of the sample is held.
     """
     value, low, high = (on_topic / part if part > 0.0 else inf for part in (share.value, share.high, share.low))
     if not on_topic:  # none is held, of none or of many
-        value, low, high = float("nan"), 0.0, inf
-    return Estimate(value, max(low, float(on_topic)), high, share.effective, share.visits, share.note)
+        value, low, high = nan, 0.0, inf
+    known = float(max(on_topic, least))
+    value, low, high = (one if isnan(one) else max(one, known) for one in (value, low, high))
+    return Estimate(value, low, high, share.effective, share.visits, share.note)
+
+
+def withheld(on_topic: int) -> Audit:
+    """The audit of a dataset that holds `on_topic` on-topic accounts, by a sample that tells nothing yet."""
+    return Audit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING)
+
+
+def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
+    """A share held of no more than those held are of the `least` accounts that the topic has for sure."""
+    if not 0 < on_topic < least:
+        return share
+    low, value, high = (min(part, on_topic / least) for part in (share.low, share.value, share.high))
+    return replace(share, low=low, value=value, high=high)
 
 
 def between(found: Audit, least: int, most: int) -> Audit:

@@ -4,16 +4,19 @@ The paper (Bar-Yossef, Kanungo, Krauthgamer, section 5.1) computes shares and di
 Ours: a share is the ratio sum(w y) / sum(w), w the weight of a visit (1/d or its holding time). Its variance is that of
 the mean of w (y - ratio) / mean(w), whose long-run variance is summed over lags up to Geyer's initial positive sequence
 (Practical Markov chain Monte Carlo, 1992, section 3.3). Autocovariances of several walks are added up, all around the
-common ratio, so that walks that disagree widen the interval. The interval of a share is Wilson's, with the effective
-size and Student's quantile.
+common ratio. The interval of a share is Wilson's, with the effective size and Student's quantile.
+
+That variance is too small for walks that are short beside their memory. The interval is therefore the widest of three:
+by that variance; by how much the walks differ from each other (PIECES of them, at least: fewer are cut); and by how
+uneven the weights are, and how alike from visit to visit. How often it holds the truth is measured: docs/coverage.md.
 
 How alike visits are cannot be read off what was seen in few independent stretches, or in all of them, or never. Then
 it is read off what else is known of the visits: their weights, and the marks given as `like` (hosts, communities).
-What no interval can know is what no walk has seen: a walk must have reached all parts of the topic. Nor do walks tell
-how large parts are that no link connects: the visits of such do not belong into one series (parts.py).
+What no interval can know is what no walk has seen: mixing.py says when nothing should be shown. Nor do walks tell how
+large parts are that no link connects: the visits of such do not belong into one series (parts.py).
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -22,20 +25,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.intervals import quantile
+from socialcrawl.sample.variance import between, cut, dot, spread
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CONFIDENCE = 0.95
+EXACT = 0.0  # confidence for what was counted and not sampled: its intervals have no width
+PIECES = 8  # walks, or pieces of walks, that are compared with each other, at least
 STRETCHES = 5.0  # what is seen, or not seen, in fewer independent visits does not tell how alike visits are
 MARKS = 20  # of the largest marks in `like`, so many are looked at
-NEAR = 128  # lags that are summed one by one, before all are by a Fourier transform
-ROUNDING = 1e-12  # of a variance: what is below comes from the Fourier transform
 COMMON = 0.2  # a mark of such a share tells how alike visits are, however few stretches it was seen in
 FEW = 10.0  # an effective size below this is said
 EMPTY = "nothing was sampled"
 SMALL = "the visits are worth fewer than ten independent ones: walk longer, or with more walkers in this part"
-RARE = "it was seen, or not seen, too seldom to tell how alike visits are in it: that is read off other things"
 ALONE = "one visit tells nothing of the others"
 
 
@@ -48,7 +51,7 @@ class Estimate:
         low, high: the ends of the interval; the whole range where nothing can be said.
         effective: how many independent visits would tell as much.
         visits: how many there were, those of weight 0 left out.
-        note: why the interval should not be relied on, a sentence; "" where there is no reason.
+        note: why the sample is too small to tell it, a sentence; "" where it is not.
     """
 
     value: float
@@ -66,6 +69,10 @@ class Estimate:
     def holds(self, truth: float) -> bool:
         """Whether `truth` lies in the interval."""
         return self.low <= truth <= self.high
+
+
+NOTHING = Estimate(float("nan"), float("nan"), float("nan"), 0.0, 0)
+"""What is shown instead of an estimate, where a sample tells nothing yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,8 @@ class Series:
         begins: int64[walks + 1], where each walk begins, and n.
         confidence: that the intervals have.
         floor: (effective size, degrees of freedom) by all else that is known of the visits.
+        even: (effective size, degrees of freedom) by the weights alone.
+        pieces: int64[n], the walk, or the piece of one, that a visit is in.
         marks: int64[n], which of the largest marks a visit has, 0 for all others; None: no marks are known.
     """
 
@@ -95,6 +104,8 @@ class Series:
     begins: Ints
     confidence: float = CONFIDENCE
     floor: tuple[float, float] = (np.inf, np.inf)
+    even: tuple[float, float] = (np.inf, np.inf)
+    pieces: Ints | None = None
     marks: Ints | None = None
 
     @classmethod
@@ -120,7 +131,8 @@ class Series:
         order = np.argsort(of, kind="stable").astype(np.int64)
         begins = np.flatnonzero(np.append(True, of[order][1:] != of[order][:-1])[: len(of)]).astype(np.int64)
         made = cls(given[order], order, np.append(begins, len(of)), confidence)
-        made = replace(made, floor=_by_weights(made))
+        even = _by_weights(made)
+        made = replace(made, floor=even, even=even, pieces=cut(made.weights, made.begins, PIECES))
         return made if like is None or not made.visits else _marked(made, *_codes(like))
 
     @property
@@ -212,29 +224,6 @@ def tenths() -> list[float]:
     return [(i - 0.5) / 10.0 for i in range(12)]
 
 
-def spread(z: Floats, begins: Ints) -> tuple[float, float]:
-    """(long-run variance, its degrees of freedom) of a series with mean 0, by Geyer's initial positive sequence.
-
-    The sequence is made monotone too. The sum over lags up to m, of n visits, has n / (2 m + 1) degrees of freedom, and
-    is too small by that part, since the mean was estimated from the same visits.
-
-    Args:
-        z: float64[n], the walks one after the other.
-        begins: int64[walks + 1], where each begins, and n.
-    """
-    n = len(z)
-    covariance = _near(z, begins) / n
-    pairs, ended = _positive(covariance)
-    if not ended and len(covariance) == NEAR:
-        pairs, _ = _positive(_autocovariances(z, begins) / n)
-    kept = np.minimum.accumulate(pairs)
-    lags = max(0, 2 * len(kept) - 1)
-    freedom = max(1.0, n / (2.0 * lags + 1.0))
-    # Visits in turn (the first pair is not positive) are taken as independent: more than that is not trusted.
-    whole = 2.0 * float(kept.sum()) - float(covariance[0]) if len(kept) else float(covariance[0])
-    return whole / max(0.25, 1.0 - 1.0 / freedom), freedom
-
-
 def wilson(value: float, effective: float, freedom: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Wilson's interval of a share, with Student's quantile.
 
@@ -254,16 +243,31 @@ def _share(series: Series, y: Floats) -> Estimate:
     w, n = series.weights, series.visits
     if n < 2:
         return Estimate(float(y[w > 0.0][0]) if n else float("nan"), 0.0, 1.0, float(n), n, ALONE if n else EMPTY)
-    value = _dot(w, y) / float(w.sum())
+    value = dot(w, y) / float(w.sum())
     seen, unseen = np.any(y[w > 0.0] > 0.0), np.any(y[w > 0.0] < 1.0)
     value = value if seen and unseen else float(seen)  # a sum of weights may be rounded
     effective, freedom = _size(series, y, value) if seen and unseen else series.floor
-    rare = effective * min(value, 1.0 - value) < STRETCHES
-    if rare:
+    if effective * min(value, 1.0 - value) < STRETCHES:
         effective, freedom = min(effective, series.floor[0]), min(freedom, series.floor[1])
     effective = max(1.0, effective)
-    note = SMALL if effective < FEW else RARE if rare else ""
-    return Estimate(value, *wilson(value, effective, freedom, series.confidence), effective, n, note)
+    found = [(effective, freedom), series.even]
+    variance, others = between(_scaled(series, y, value), series.pieces, w > 0.0)
+    if variance > 0.0:
+        found.append((value * (1.0 - value) * len(y) / variance, others))
+    low, high = _widest(wilson(value, max(1.0, size), free, series.confidence) for size, free in found)
+    return Estimate(value, low, high, effective, n, SMALL if effective < FEW else "")
+
+
+def _widest(intervals: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """The first end and the last of some intervals of one value."""
+    lows, highs = zip(*intervals, strict=True)
+    return min(lows), max(highs)
+
+
+def _scaled(series: Series, y: Floats, value: float) -> Floats:
+    """A series of mean 0, where `value` is the ratio of `y`; its long-run variance is that of the ratio."""
+    scaled: Floats = series.weights / series.weights.mean() * (y - value)
+    return scaled
 
 
 def _size(series: Series, y: Floats, value: float) -> tuple[float, float]:
@@ -280,16 +284,16 @@ def _variance(series: Series, y: Floats, value: float) -> tuple[float, float]:
     shows that in the first part, while in y as a whole it may drown in the noise of the second.
     """
     part = series.weights / series.weights.mean()
-    whole = spread(part * (y - value), series.begins)
+    whole = spread(_scaled(series, y, value), series.begins)
     if series.marks is None:
         return whole
     sums = np.bincount(series.marks, series.weights)
     means = np.bincount(series.marks, series.weights * y) / np.where(sums > 0.0, sums, 1.0)
-    between, own = spread(part * (means[series.marks] - value), series.begins)
+    marked, own = spread(part * (means[series.marks] - value), series.begins)
     rest, others = spread(part * (y - means[series.marks]), series.begins)
-    if between + rest <= whole[0]:
+    if marked + rest <= whole[0]:
         return whole
-    return between + rest, (between + rest) ** 2 / (between**2 / own + rest**2 / others)  # Satterthwaite
+    return marked + rest, (marked + rest) ** 2 / (marked**2 / own + rest**2 / others)  # Satterthwaite
 
 
 def _by_weights(series: Series) -> tuple[float, float]:
@@ -297,7 +301,7 @@ def _by_weights(series: Series) -> tuple[float, float]:
     w, n = series.weights, series.visits
     if n < 2:
         return float(n), 1.0
-    even = float(w.sum()) ** 2 / _dot(w, w)
+    even = float(w.sum()) ** 2 / dot(w, w)
     variance, freedom = spread(w - w.mean(), series.begins)
     longer = max(1.0, variance / float(np.var(w))) if np.ptp(w) > 0.0 else 1.0
     effective = max(1.0, min(even / longer, float(n)))  # a quotient may be an ulp too large
@@ -326,48 +330,15 @@ def _mean(series: Series, y: Floats) -> Estimate:
     if n < 2:
         return Estimate(float(y[w > 0.0][0]) if n else np.nan, -np.inf, np.inf, float(n), n, ALONE if n else EMPTY)
     y = np.where(w > 0.0, y, 0.0)  # what has no weight may have no value either
-    value = _dot(w, y) / float(w.sum())
-    own = _dot(w, (y - value) ** 2) / float(w.sum())
+    value = dot(w, y) / float(w.sum())
+    own = dot(w, (y - value) ** 2) / float(w.sum())
     variance, freedom = _variance(series, y, value)
-    half = quantile(freedom, series.confidence) * float(np.sqrt(variance / len(y)))
+    apart, others = between(_scaled(series, y, value), series.pieces, w > 0.0)
+    even, free = own * len(y) / series.even[0], series.even[1]
+    found = ((variance, freedom), (apart, others), (even, free))
+    half = max(quantile(df, series.confidence) * float(np.sqrt(one / len(y))) for one, df in found)
     effective = max(1.0, min(float(n), own * len(y) / variance)) if variance > 0.0 else series.floor[0]
-    note = RARE if variance == 0.0 else SMALL if effective < FEW else ""
-    return Estimate(value, value - half, value + half, effective, n, note)
-
-
-def _positive(covariance: Floats) -> tuple[Floats, bool]:
-    """The sums of two covariances each up to the first that is not positive, and whether there is such a one."""
-    pairs = covariance[: len(covariance) // 2 * 2].reshape(-1, 2).sum(axis=1)
-    ends = np.flatnonzero(pairs <= ROUNDING * covariance[0])
-    return pairs[: ends[0] if len(ends) else len(pairs)], bool(len(ends))
-
-
-def _near(z: Floats, begins: Ints) -> Floats:
-    """The first of what `_autocovariances` has, up to the pair that is not positive: most series soon have one."""
-    lengths = np.diff(begins)
-    apart = np.zeros(len(z) + NEAR * len(lengths))  # as many zeros after each walk: no pair is of two
-    apart[np.arange(len(z)) + NEAR * np.repeat(np.arange(len(lengths)), lengths)] = z
-    found: list[float] = []
-    for lag in range(min(NEAR, int(lengths.max()))):
-        found.append(_dot(apart[: len(apart) - lag], apart[lag:]))
-        if lag % 2 and found[-2] + found[-1] <= ROUNDING * found[0]:
-            break
-    return np.array(found)
-
-
-def _autocovariances(z: Floats, begins: Ints) -> Floats:
-    """Sums of z[i] z[i + lag] over pairs within one walk, by lag, from 0."""
-    longest = int(np.max(np.diff(begins)))
-    size = 1 << (2 * longest - 1).bit_length()
-    power = np.zeros(size // 2 + 1)
-    for begin, end in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True):
-        power += np.abs(np.fft.rfft(z[begin:end], size)) ** 2
-    return np.asarray(np.fft.irfft(power, size)[:longest], np.float64)
-
-
-def _dot(a: Floats, b: Floats) -> float:
-    """The inner product, by one thread: not by the library that adds up in as many parts as there are processors."""
-    return float(np.einsum("i,i->", a, b))
+    return Estimate(value, value - half, value + half, effective, n, SMALL if effective < FEW else "")
 
 
 def _codes(categories: Sequence[Hashable] | NDArray[Any]) -> tuple[list[Any], Ints]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 DENSE = 600  # nodes up to which all eigenvalues are computed, which cannot miss one
+ROUNDING = 1e-9  # an eigenvalue nearer to 1 is 1: there are two parts
 LARGEST = 4000  # nodes of a chain that is not symmetric, and needs all of them
 
 
@@ -109,6 +110,22 @@ def delay(gap: float, nodes: int, share: float, error: float, doubt: float) -> f
         doubt: how often it may be off further.
     """
     return mixing(gap, nodes) / share / error**2 * log(1.0 / doubt)
+
+
+def relaxation(links: Any) -> float:
+    """Return the steps after which a plain walk has forgotten all but 1/e of where it was; inf if it never does.
+
+    1 / (1 - lambda2), by the second largest eigenvalue. The smallest one, of a walk that goes to and fro, is no matter:
+    averages over time do not suffer from it.
+
+    Args:
+        links: as of `simple`, of one node or more; what joins a node to itself is a loop.
+    """
+    degree = _symmetric(links)[1]
+    if len(degree) < 2:
+        return 1.0
+    second = float(np.sort(_eigenvalues(_turned(simple(links), np.maximum(degree, 1.0))))[-2])
+    return 1.0 / (1.0 - second) if second < 1.0 - ROUNDING else inf
 
 
 def moving(matrix: Any) -> float:

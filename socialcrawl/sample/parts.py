@@ -62,6 +62,11 @@ class Parts:
     counts: Flags
 
     @property
+    def whole(self) -> bool:
+        """Whether all accounts in the part that statistics are of were read."""
+        return bool(self.each) and self.each[0].whole
+
+    @property
     def out(self) -> Flags:
         """The places that are in a part that statistics leave out, bool[n]."""
         found: Flags = (self.of != NONE) & ~self.counts

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.sample.estimates import Bar, Estimate, Series, histogram, tenths
+from socialcrawl.sample.estimates import CONFIDENCE, EXACT, Bar, Estimate, Series, histogram, tenths
 from socialcrawl.sample.lists import UNREAD
 from socialcrawl.sample.visits import Visits
 from socialcrawl.sample.walks import Walks
@@ -42,28 +42,34 @@ class Links:
     lost: Estimate
 
 
-def staying(walks: Walks, rows: Visits, weight: Floats) -> Links:
-    """The links of the nodes that a walk drew.
+def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) -> Links:
+    """The links of the nodes that a walk drew, or of all nodes.
 
     Args:
         walks: all walks.
         rows: what they drew.
         weight: float64[m], what each row counts; 0 where it is of a node off topic.
+        whole: whether the rows are all nodes, of which all neighbours were read.
     """
+    judged, confidence = walks.how.exact or whole, EXACT if whole else CONFIDENCE
     back, on, outs = (
         np.array(column, np.float64)[rows.place] for column in (walks.lists.back, walks.lists.back_on, walks.lists.outs)
     )
-    ahead, told, hits = _all(walks, rows) if walks.how.exact else _drawn(walks, rows)
+    ahead, told, hits = _all(walks, rows) if judged else _drawn(walks, rows)
     many, whole = back + told, np.maximum(outs, 1.0)
     part = np.divide(on + hits, many, out=np.zeros(len(many)), where=many > 0.0)
     gone = np.divide(ahead - told, back + ahead, out=np.zeros(len(many)), where=back + ahead > 0.0)
-    own = weight * (many > 0.0 if walks.how.exact else many / whole)
+    own = weight * (many > 0.0 if judged else many / whole)
     bars: tuple[Bar, ...] = ()
-    if walks.how.exact:
-        bars = histogram(np.where(own > 0.0, part, np.nan), tenths(), own, rows.walker)
-    alike = Series.of(weight * many, rows.walker)
-    tried = Series.of(weight * (back + ahead), rows.walker) if gone.any() else alike
-    return Links(alike.share(part), Series.of(own, rows.walker).share(part), bars, tried.share(gone))
+    if judged:
+        bars = histogram(np.where(own > 0.0, part, np.nan), tenths(), own, rows.walker, confidence=confidence)
+
+    def series(weights: Floats) -> Series:
+        return Series.of(weights, rows.walker, None, confidence)
+
+    alike = series(weight * many)
+    tried = series(weight * (back + ahead)) if gone.any() else alike
+    return Links(alike.share(part), series(own).share(part), bars, tried.share(gone))
 
 
 def _drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.sample.how import How
 from socialcrawl.sample.luck import draws
-from socialcrawl.sample.walker import STAYED, Walker
+from socialcrawl.sample.walker import NOTHING, STAYED, Walker
 from socialcrawl.sample.walks import Walks
 from socialcrawl.track.chance import stream
 
@@ -123,6 +123,29 @@ def visits(walks: Walks) -> Visits:
         lists.topical(code >> 1).astype(np.int8),
         code & 1 == 0,
         np.array([0 if one.trap is None else one.trap.jumps for one in walks.walkers]),
+    )
+
+
+def census(walks: Walks, places: Ints) -> Visits:
+    """One row of each account at `places`, all of weight 1: what there is where walks have nothing left to find."""
+    lists, size = walks.lists, len(places)
+    every, no = np.arange(size), np.zeros(size, np.bool_)
+    return Visits(
+        walker=np.zeros(size, np.int64),
+        step=every,
+        node=np.array(lists.nodes, np.int64)[places],
+        place=places,
+        on_topic=np.frombuffer(bytes(lists.on), np.bool_)[places],
+        visit=every,
+        came=~no,
+        jumped=no,
+        degree=_degrees(walks)[places],
+        weight=np.ones(size),
+        kept=~no,
+        proposal=np.full(size, NOTHING, np.int64),
+        proposal_on_topic=np.full(size, -1, np.int8),
+        proposal_linked=no,
+        jumps=np.zeros(len(walks.walkers), np.int64),
     )
 
 

@@ -3,19 +3,21 @@
 They read; they change nothing. Nodes are those of the database; other names of an account are settled by `aliases`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select, text
 
 from socialcrawl.model import Who
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.counted import counted
 from socialcrawl.store.linked import numbers
-from socialcrawl.store.tables import account, link, outcome, pick, post
+from socialcrawl.store.tables import account, link, outcome, pick, post, request
 
 Ints = NDArray[np.int64]
 Key = TypeVar("Key", int, str)
@@ -129,27 +131,63 @@ class Said(NamedTuple):
     names: str | None = None
 
 
-def said(connection: Connection, nodes: Iterable[int], platform: str) -> Iterator[Said]:
-    """The posts of some accounts of a platform that the database has, of any campaign."""
-    columns = select(post.c.author, *counted(connection, platform))
+def said(connection: Connection, nodes: Iterable[int], platform: str, by: int | None = None) -> Iterator[Said]:
+    """Yield the posts of some accounts of a platform that the database has.
+
+    Args:
+        connection: the database.
+        nodes: the accounts.
+        platform: whose accounts they are.
+        by: campaign.id: only the posts that it read when it visited the accounts. Posts that searches brought speak of
+            the topic, or mention somebody, more often than others. None: all posts, of any campaign.
+    """
+    columns = select(post.c.id, post.c.author, *counted(connection, platform))
     with connection.begin():
         lookup = Lookup(connection, columns.where(among(connection, post.c.author)))
+        visited = None if by is None else _Visited(connection, by)
         for piece in _pieces(nodes, 500):
-            yield from (Said(*row) for row in lookup.rows(piece))
+            rows = lookup.rows(piece)
+            yield from (Said(*row[1:]) for row in (rows if visited is None else visited.of(piece, rows)))
 
 
-def languages(connection: Connection, nodes: Iterable[int]) -> Mapping[int, Mapping[str, int]]:
-    """How many posts of some accounts are in which language, as far as the platform tells."""
-    counted = select(post.c.author, post.c.lang, func.count()).where(
-        among(connection, post.c.author), post.c.lang.is_not(None)
-    )
-    found: dict[int, dict[str, int]] = {}
+def languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:
+    """How many of the posts that campaign `by` read when it visited some accounts are in which language, where told."""
+    columns = select(post.c.id, post.c.author, post.c.lang)
+    found: dict[int, Counter[str]] = {}
     with connection.begin():
-        lookup = Lookup(connection, counted.group_by(post.c.author, post.c.lang))
-        for piece in _pieces(nodes):
-            for author, lang, count in lookup.rows(piece):
-                found.setdefault(int(author), {})[lang] = int(count)
+        lookup = Lookup(connection, columns.where(among(connection, post.c.author), post.c.lang.is_not(None)))
+        visited = _Visited(connection, by)
+        for piece in _pieces(nodes, 500):
+            for _, author, lang in visited.of(piece, lookup.rows(piece)):
+                found.setdefault(int(author), Counter())[lang] += 1
     return found
+
+
+class _Visited:
+    """The posts that a campaign read when it visited accounts, as the ledger has them."""
+
+    def __init__(self, connection: Connection, campaign: int) -> None:
+        first, origin = request.alias("first"), request.alias("origin")  # a held answer is that of an earlier request
+        same = (first.c.digest == request.c.digest) & (first.c.id < request.c.id) & first.c.post_ids.is_not(None)
+        newest = select(func.max(first.c.id)).where(same).correlate(request).scalar_subquery()
+        came = select(origin.c.post_ids).where(origin.c.id == newest).correlate(request).scalar_subquery()
+        ids = case((request.c.kind == literal_column("'held'"), came), else_=request.c.post_ids)
+        both = (request.c.campaign == pick.c.campaign) & (request.c.n == pick.c.n)
+        pages = select(pick.c.node, request.c.posts, ids).join_from(pick, request, both)
+        mine = (
+            (pick.c.campaign == literal_column(str(int(campaign)))) & _reads() & (request.c.posts > literal_column("0"))
+        )
+        self._pages = Lookup(connection, pages.where(mine, among(connection, pick.c.node)))
+
+    def of(self, nodes: Sequence[int], rows: Iterable[Any]) -> Iterator[Any]:
+        """Yield those rows (post.id, author, ...) of `nodes` that were read; all where the ledger says nothing."""
+        read: dict[int, set[str]] = {node: set() for node in nodes}
+        for node, _, ids in self._pages.rows(list(nodes)):
+            if ids is None:
+                read.pop(node, None)
+            elif node in read:
+                read[node].update(orjson.loads(ids))
+        return (row for row in rows if row[1] not in read or row[0] in read[row[1]])
 
 
 def _reads() -> ColumnElement[bool]:

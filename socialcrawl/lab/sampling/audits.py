@@ -97,7 +97,7 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> 
         within = reached(world, topic, how.focus, how.k)
         begin = starts(world, topic, how.walkers, how.seed)
         wider = above(topic, how)
-        said = ["sampling audit", mark, *asked, *astuple(how), *astuple(setup.search), *begin]
+        said = ["sampling audit 2", mark, *asked, *astuple(how), *astuple(setup.search), *begin]
         said += [] if wider is None else [fingerprint(wider)]
         made.append(Job(said, audited, (world, how, setup.search, begin, Questions(asked, on, within, wider))))
     return made
@@ -106,23 +106,24 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> 
 def audited(world: World, how: How, search: Search, begin: Sequence[int], asking: Questions) -> Table:
     """The answers of one crawl, a row a question.
 
-    Columns: question, value, low, high, effective, truth, all, and of the crawl fetches, jumps, visits, precision.
+    Columns: question, value, low, high, effective, truth, all, and of the crawl fetches, jumps, visits, precision and
+    enough (see `walked`).
     """
     visits = walked(world, Topic("asked", asking.on, wider=asking.wider), how, search, begin)
     series = Series.of(visits["weight"], visits["walk"], world.domain[visits["node"]])
-    told = {name: int(visits[name][0]) for name in ("fetches", "jumps")}
+    told: dict[str, Any] = {name: int(visits[name][0]) for name in ("fetches", "jumps")}
     told["visits"] = series.visits
-    precision = float(visits["precision"][0])
+    told |= {"precision": float(visits["precision"][0]), "enough": bool(visits["enough"][0])}
     within, whole = asking.within, asking.on
     rows: list[dict[str, Any]] = []
     for name, flags in asking.asked.items():
         found = series.share(flags[visits["node"]])
         truths = {"truth": float(flags[within].mean()), "all": float(flags[whole].mean())}
-        rows.append({"question": name, **_of(found), **truths, **told, "precision": precision})
+        rows.append({"question": name, **_of(found), **truths, **told})
         if name == "held":
             truths = {"truth": float(within.sum()), "all": float(whole.sum())}
             guess = size_of(found, int((flags & whole).sum()))
-            rows.append({"question": "size", **_of(guess), **truths, **told, "precision": precision})
+            rows.append({"question": "size", **_of(guess), **truths, **told})
     return table(rows)
 
 
@@ -134,17 +135,19 @@ def coverage(runs: Table) -> dict[str, float]:
     """What many crawls say of one question together.
 
     Returns:
-        runs; inside: how many intervals have the truth of what is reached; inside_all: of the whole topic; truth, all;
-        mean: of the estimates; width: of the finite intervals, on average; effective, visits, fetches, precision,
-        jumps: means over the crawls.
+        runs; shown: in how many there was enough data; inside: how many intervals of these have the truth of what is
+        reached; inside_all: of the whole topic; truth, all; mean: of the estimates; width: of the finite intervals, on
+        average; effective, visits, fetches, precision, jumps: means over the crawls.
     """
-    low, high = runs["low"], runs["high"]
+    shown = runs["enough"]
+    low, high = runs["low"][shown], runs["high"][shown]
     width = (high - low)[np.isfinite(high - low)]
     means = {name: float(np.mean(runs[name])) for name in ("effective", "visits", "fetches", "precision", "jumps")}
     return {
-        "runs": float(len(low)),
-        "inside": float(((low <= runs["truth"]) & (runs["truth"] <= high)).sum()),
-        "inside_all": float(((low <= runs["all"]) & (runs["all"] <= high)).sum()),
+        "runs": float(len(shown)),
+        "shown": float(len(low)),
+        "inside": float(((low <= runs["truth"][shown]) & (runs["truth"][shown] <= high)).sum()),
+        "inside_all": float(((low <= runs["all"][shown]) & (runs["all"][shown] <= high)).sum()),
         "truth": float(runs["truth"][0]),
         "all": float(runs["all"][0]),
         "mean": float(np.mean(runs["value"][np.isfinite(runs["value"])])),

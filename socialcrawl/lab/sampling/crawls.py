@@ -19,6 +19,7 @@ from socialcrawl.lab.tables import Table, joined
 from socialcrawl.model import Node
 from socialcrawl.run import run
 from socialcrawl.sample.crawl import Sample
+from socialcrawl.sample.evidence import evidence
 from socialcrawl.sample.how import How
 
 HITS = 20  # a walk begins with one of so many pages of the topic that most link to: what a search would show first
@@ -121,7 +122,7 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup) -> list[Job]:
         how = setup.how(method, number)
         begin = starts(world, topic, how.walkers, how.seed)
         wider = above(topic, how)
-        said = ["sampling", print_, *astuple(how), *astuple(setup.search), *begin]
+        said = ["sampling 2", print_, *astuple(how), *astuple(setup.search), *begin]
         said += [] if wider is None else [fingerprint(wider)]
         made.append(Job(said, walked, (world, topic, how, setup.search, begin)))
     return made
@@ -132,7 +133,7 @@ def walked(world: World, topic: Topic, how: How, search: Search, begin: Sequence
 
     Columns: walk, node, on (whether it is on topic), degree, weight (0 for what does not count: off topic, or within
     the burn-in), and the same in each row: fetches (pages read), asked (searches for in-links), jumps (out of traps),
-    precision (on-topic share of visits).
+    precision (on-topic share of visits), enough (whether estimates would be shown; see sample/mixing.py).
     """
     crawl = Sample(Seeds(names=[Node(page) for page in begin], known=True), how, None)
     tape = Tape()
@@ -151,6 +152,7 @@ def walked(world: World, topic: Topic, how: How, search: Search, begin: Sequence
         "asked": np.full(count, len(tape.nodes) - crawl.taken),
         "jumps": np.full(count, int(np.sum(found.jumps))),
         "precision": np.full(count, found.precision),
+        "enough": np.full(count, evidence(crawl.walks, found).verdict.enough),
     }
 
 

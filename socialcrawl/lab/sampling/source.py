@@ -59,17 +59,28 @@ class Walked:
 
     It knows all answers, so that its talks need no request; a page that is not there is missing (unknown).
 
+    Attributes:
+        back: who links to each page, as the search shows it.
+
     Args:
         world: where the walk is.
         on: bool[n], P of each page: value 1.0 or 0.0.
         search: what is known of in-links.
         wider: bool[n], who is on the wider topic: value 0.5, where it is not on the topic; None: there is none.
+        back: who links to each page, as the search shows it; None: by `search`.
     """
 
-    def __init__(self, world: World, on: Flags, search: Search = COMPLETE, wider: Flags | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        on: Flags,
+        search: Search = COMPLETE,
+        wider: Flags | None = None,
+        back: KnownGraph | None = None,
+    ) -> None:
         self._indptr: list[int] = world.graph.indptr.tolist()
         self._indices = np.asarray(world.graph.indices, np.int64)
-        back = shown(world.graph, search)
+        self.back = back = shown(world.graph, search) if back is None else back
         self._inptr: list[int] = back.indptr.tolist()
         self._inward = np.asarray(back.indices, np.int64)
         self._weights = np.ones(max(np.diff(world.graph.indptr).max(initial=0), np.diff(back.indptr).max(initial=0)))

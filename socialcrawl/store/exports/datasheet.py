@@ -124,6 +124,7 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
         yield from _begun(settings.get("topic", {}), found["seeds"])
     if kind is not None:
         yield from (f"- {said}" for said in told(kind, settings.get(kind, {}), found["platform"]))
+    yield from (f"- {said}" for said in found.get("notes", ()))
     seeding = [] if kind == REFRESH else ["seeds"]
     for section in (*seeding, "crawl", *([kind] if kind else []), "budget", "source"):
         given = ", ".join(f"{name} = {_code(value)}" for name, value in settings.get(section, {}).items())

@@ -49,6 +49,7 @@ class Wanted:
         force: whether an export that is there already is replaced.
         active: whether only those are exported that the campaign has found active.
         safe_csv: whether texts in CSV that spreadsheets would take for formulas begin with `'`.
+        notes: what the datasheet says of the campaign besides, sentences.
     """
 
     campaign: str | None = None
@@ -58,6 +59,7 @@ class Wanted:
     force: bool = False
     active: bool = False
     safe_csv: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def export(
@@ -93,6 +95,8 @@ def export(
                 "dictionary": dictionary.NAME,
                 "files": [{"name": name, **about[name]} for name in sorted(about)],
             }
+            if wanted.notes:
+                sheet["campaigns"][0]["notes"] = list(wanted.notes)
             package = dictionary.package(sheet)
             (to / dictionary.NAME).write_bytes(orjson.dumps(package, option=orjson.OPT_INDENT_2))
             (to / "datasheet.json").write_bytes(orjson.dumps(sheet, option=orjson.OPT_INDENT_2))
