@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from socialcrawl.crawls import Crawling
+from socialcrawl.importance.spread import TOLERANCE
 from socialcrawl.model import Node, Pick, Stop, Wait
 from socialcrawl.protocols import Batch, cut_history
 from socialcrawl.store.database import Opened
@@ -26,7 +27,9 @@ EARLIER = "decided for an earlier topic, whose values are not stored any more"
 ERASED = "decided before something was erased, which may have led to them"
 FORGOTTEN = "their account was forgotten"
 ORDER = "seeds in another order than the campaign file gives now"
+COARSE = "ranked with a wide tolerance, as by earlier versions: nearly the same score"
 RENAMED = "seeds whose names in the campaign file are somebody else's, or nobody's, by now"
+NEARLY = 1e-3  # relative: what PageRanks may be apart whose sweeps ended where their sum hardly changed
 Watch = Callable[[str, int, int | None], None]
 
 
@@ -130,6 +133,8 @@ class Replay:
             elif stored.act in LINE and len(self._renamed) < self.story.renamed:
                 self._renamed.add(stored.node)
                 self._leave(RENAMED, [stored])
+            elif chosen is not None and stored.score and self._nearly(stored.n, stored.score, chosen.score):
+                self._leave(COARSE, [stored])
             else:
                 self._differ(place, stored, chosen)
         else:
@@ -145,9 +150,18 @@ class Replay:
         if wrong and stored.n < self.story.erased:
             self.scores.leave(ERASED)
             return
+        if wrong and all(self._nearly(stored.n, kept, made) for _, kept, made in wrong):
+            self.scores.leave(COARSE)
+            return
         for column, kept, made in wrong:
             self.scores.differ(place, column, kept, made)
         self.scores.prove(not wrong)
+
+    def _nearly(self, n: int, kept: float, made: float) -> bool:
+        """Return whether the scores of pick `n` are no more apart than PageRanks with a wide tolerance are."""
+        refresh = self.story.stage(n).settings.refresh
+        wide = self.story.kind == "refresh" and refresh.tolerance > TOLERANCE
+        return wide and math.isclose(kept, made, rel_tol=NEARLY, abs_tol=NEARLY * refresh.tolerance)
 
     def _alike(self, stored: Pick, chosen: Pick) -> bool:
         """Whether two picks ask the same account in the same way; a name that was looked up may have led to another."""
