@@ -111,6 +111,26 @@ def test_the_share_of_a_sub_topic_is_that_of_the_accounts_who_write_of_it(found)
     assert found.subtopics["no-such-word"].value == 0.0
 
 
+def test_posts_that_searches_brought_are_not_counted_but_those_of_timelines(tmp_path):
+    place = tmp_path / "a.db"
+    shutil.copy(crawled(2_000), place)
+    with opened(place) as connection, connection.begin():
+        names = [row[1] for row in connection.exec_driver_sql("pragma table_info(post)")]
+        new = {"id": "'b' || id", "text": "'a zebra'", "lang": "'fr'"}
+        connection.exec_driver_sql(
+            f"insert into post ({', '.join(names)}) select {', '.join(new.get(name, name) for name in names)} from post"
+        )  # as often as all others, so that most of everybody's posts would be in French
+    with looking(place) as traces:
+        found = sampled(traces, "sample", ["zebra", OTHER])
+    assert found.subtopics["zebra"].value == 0.0
+    assert found.subtopics[OTHER].value == pytest.approx(len(topic() & world().speakers(OTHER)) / len(topic()))
+    assert "fr" not in found.languages
+    with opened(place) as connection, connection.begin():  # an old ledger does not say which posts came
+        connection.exec_driver_sql("update request set post_ids = null")
+    with looking(place) as traces:
+        assert sampled(traces, "sample", ["zebra"]).subtopics["zebra"].value == 1.0
+
+
 def test_languages_are_those_that_accounts_write_in_most_and_words_without_one_do_not_count(tmp_path):
     place = tmp_path / "a.db"
     shutil.copy(crawled(), place)

@@ -1,6 +1,6 @@
 """Walks through known graphs: how often what a sample and its audits show holds the truth, at several lengths."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -40,7 +40,7 @@ IDLE = 20_000  # draws without anybody new after which a walk ends: of 100,000, 
 
 def measure(runs: int) -> list[Shown]:
     """Return what `runs` runs on each graph showed."""
-    found = []
+    found: list[Shown] = []
     for place in places():
         for number in range(runs):
             found += shown(place, number)
@@ -165,8 +165,8 @@ def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Sho
         yield from _audited(place, look, topic, asked, name)
     node, outs = look.seen.rows.node, out_degrees(place.world).astype(np.float64)
     for name, flags in (("a third of the accounts", asked.part), ("a corner of the topic", asked.corner)):
-        yield _shown(f"share: {name}", place, look, lambda f=flags: look.seen.series().share(f[node]), flags[topic])
-    yield _shown("mean: links of an account", place, look, lambda: look.seen.series().mean(outs[node]), outs[topic])
+        yield _shown(f"share: {name}", place, look, look.seen.series().share(flags[node]), flags[topic])
+    yield _shown("mean: links of an account", place, look, look.seen.series().mean(outs[node]), outs[topic])
     there, on = (_counted(place, flags)[topic] for flags in (place.world.there, place.topic.on & place.world.there))
     low, high = (None, None) if look.links is None else (look.links.low, look.links.high)
     yield Shown("share: links to accounts on topic", place.title, look.at, low, high, float(on.sum() / there.sum()))
@@ -195,14 +195,14 @@ def _audited(place: Place, look: Look, topic: Ints, asked: Asked, name: str) -> 
         yield Shown(what, place.title, look.at, one.low, one.high, float(truth))
 
 
-def _shown(what: str, place: Place, look: Look, estimate: Callable[[], Estimate], true: Flags | Floats) -> Shown:
+def _shown(what: str, place: Place, look: Look, found: Estimate, true: Flags | Floats) -> Shown:
     """What a sample shows, or withholds, of something whose true mean over the topic is that of `true`."""
-    one = estimate() if look.seen.verdict.enough else None
-    low, high = (None, None) if one is None else (one.low, one.high)
+    low, high = (found.low, found.high) if look.seen.verdict.enough else (None, None)
     return Shown(what, place.title, look.at, low, high, float(true.mean()))
 
 
 def _counted(place: Place, flags: Flags) -> Floats:
     """How many links of each account lead to such accounts, float64[n]."""
     graph = place.world.graph
-    return np.bincount(sources(graph), flags[graph.indices].astype(np.float64), place.world.size)
+    found: Floats = np.bincount(sources(graph), flags[graph.indices], place.world.size).astype(np.float64)
+    return found

@@ -189,8 +189,8 @@ class _View:
         count = int(np.count_nonzero(inside))
         if not seen.verdict.enough:
             return Audited(dataset.name, len(dataset.read), audits.withheld(count), (), None, inf, tuple(notes))
-        drawn_, told = self._drawn(dataset), {"groups": GROUPS, "confidence": seen.confidence}
-        found = audits.audit(drawn_, count, least=len(seen.found), **told)
+        drawn_ = self._drawn(dataset)
+        found = audits.audit(drawn_, count, least=len(seen.found), groups=GROUPS, confidence=seen.confidence)
         if dataset.unjudged and not seen.verdict.whole:
             most = found.on_topic + (0 if dataset.taken else dataset.unjudged)
             found = audits.between(found, most - dataset.unjudged, most)

@@ -167,7 +167,7 @@ def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
     burnt = np.bincount(rows.walker[rows.kept & rows.on_topic], minlength=how.walkers) > 0
     more = lacking(series) if verdict.enough else None
     arrived = int(np.count_nonzero((seen.weight > 0.0) & seen.rows.came))
-    counts = {
+    counts: dict[str, Any] = {
         "focus": how.focus,
         "walkers": how.walkers,
         "read": len(held.node),
@@ -194,7 +194,7 @@ def _estimates(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, An
     group = [] if found.crawl.how.trap == "community" else found.group
     speech = spoken(traces, held.node[seen.places].tolist(), found.whole.id)
     most = float(outs[seen.weight > 0.0].max(initial=0.0))
-    told = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}
+    told: dict[str, Any] = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}
     languages_ = distribution([speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **told)
     return {
         "outs": series.mean(outs),

@@ -87,7 +87,7 @@ def _later(walks: Walks, steps: float, *why: str) -> Verdict:
 
 def _rounded(steps: float) -> int:
     """A number of steps as one would plan it: two digits, rounded up."""
-    unit = 10 ** max(1, int(log10(max(steps, 1.0))) - 1)
+    unit: int = 10 ** max(1, int(log10(max(steps, 1.0))) - 1)
     return ceil(steps / unit) * unit
 
 

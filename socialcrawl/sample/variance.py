@@ -34,7 +34,7 @@ def spread(z: Floats, begins: Ints) -> tuple[float, float]:
     return whole / max(0.25, 1.0 - 1.0 / freedom), freedom
 
 
-def between(z: Floats, pieces: Ints, there: Flags) -> tuple[float, float]:
+def between(z: Floats, pieces: Ints | None, there: Flags) -> tuple[float, float]:
     """Return (long-run variance, degrees of freedom) of a series with mean 0, by how much its pieces differ.
 
     (0, inf) where there is one piece only. What a walk has not forgotten by the end of a piece shows in this variance,
@@ -42,13 +42,13 @@ def between(z: Floats, pieces: Ints, there: Flags) -> tuple[float, float]:
 
     Args:
         z: float64[n].
-        pieces: int64[n], in which piece each is.
+        pieces: int64[n], in which piece each is; None: there is one piece.
         there: bool[n], which of them count: a piece without any is none.
     """
-    many = len(np.unique(pieces[there]))
-    if many < 2:
+    many = 1 if pieces is None else len(np.unique(pieces[there]))
+    if pieces is None or many < 2:
         return 0.0, np.inf
-    sums = np.bincount(pieces, z)
+    sums = np.bincount(pieces, z).astype(np.float64)
     return dot(sums, sums) * many / (many - 1) / len(z), many - 1.0
 
 
@@ -68,7 +68,8 @@ def cut(weights: Floats, begins: Ints, least: int) -> Ints:
     running = np.append(0, np.cumsum(weights > 0.0))
     rank = running[1:] - running[begins[:-1]][walk]
     whole = np.maximum(1, (running[begins[1:]] - running[begins[:-1]])[walk])
-    return walk * each + np.clip((rank - 1) * each // whole, 0, each - 1)
+    found: Ints = walk * each + np.clip((rank - 1) * each // whole, 0, each - 1)
+    return found
 
 
 def _positive(covariance: Floats) -> tuple[Floats, bool]:
