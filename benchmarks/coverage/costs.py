@@ -1,0 +1,122 @@
+"""Crawls of known graphs: how often the ranges of a quote, and of the time to the end, hold what the rest takes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.coverage.table import Shown
+from benchmarks.coverage.worlds import SHARED
+from socialcrawl.lab.graphs.posts import from_posts
+from socialcrawl.lab.graphs.tables import parquet_table
+from socialcrawl.lab.posts import fold, read_posts
+from socialcrawl.lab.sampling.worlds import Ints
+from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.limits.spread import ENOUGH, FEW, Needs
+from socialcrawl.relevance import Topic, worth
+from socialcrawl.sources.known import KnownGraph
+
+TITLE = "Requests and posts that the rest of a crawl takes"
+NOTE = """A run is a crawl of 1,000 steps from 20 accounts that are on topic, drawn; every second one is steered by
+hybrid-sum, the others are breadth-first. Accounts bring their posts, at most 200 or 800 (2 or 8 pages), and take a
+request a page, at least one. Numbers are those of the next steps, divided by the probable number: the truth would be 1
+if nothing changed. Where most accounts cannot be read (congress) ranges are withheld. The constants of the ranges were
+chosen on these graphs except mathoverflow and higgs."""
+
+STEPS, SEEDS = 1_000, 20
+CASES = ((100, 150), (100, 300), (200, 300), (200, 500), (400, 600), (400, 1_000), (700, 1_000))
+PAGE = 100
+MOST = {"2 pages": 200, "8 pages": 800}
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A graph that crawls are sent through, and how many posts each account has, int64[n]."""
+
+    title: str
+    graph: KnownGraph
+    posts: Ints
+
+
+def measure(runs: int) -> list[Shown]:
+    """Return what `runs` crawls of each graph showed."""
+    found = []
+    for place in places():
+        for seed in range(runs):
+            found += shown(place, seed)
+        print(f"  {place.title}: {runs} runs", flush=True)
+    return found
+
+
+def shown(place: Place, seed: int, steps: int = STEPS) -> Iterator[Shown]:
+    """What one crawl shows after so many steps each."""
+    rng = np.random.default_rng(seed)
+    seeds = rng.choice(np.flatnonzero(place.graph.beta > 0), SEEDS, replace=False).tolist()
+    estimator = ("hybrid-sum", "bfs")[seed % 2]
+    visited = place.posts[simulate(place.graph, seeds, Setup(estimator, steps, seed=seed + 1)).steps]
+    for pages, most in MOST.items():
+        posts = np.minimum(visited, most)
+        requests = np.maximum(1, -(-posts // PAGE))
+        for what, needed, enough in (("requests", requests, FEW), ("posts", posts, ENOUGH)):
+            needs = Needs()
+            for n, (one, brought) in enumerate(zip(needed.tolist(), posts.tolist(), strict=True), 1):
+                needs.add(one, read=brought > 0)
+                for done, end in CASES:
+                    if n == done >= enough and end <= len(needed):
+                        low, high, truth = _judged(needs.ahead(end - done, enough), needed[:end], done)
+                        at = f"{done} done, {end - done} ahead"
+                        yield Shown(f"{what}, {pages} an account", place.title, at, low, high, truth)
+
+
+def _judged(ends: tuple[float, float] | None, needed: Ints, done: int) -> tuple[float | None, float | None, float]:
+    """Return the ends of a range and what the next steps needed, all by the probable number."""
+    probable = float(needed[done // 2 : done].mean() * (len(needed) - done)) or 1.0
+    low, high = (None, None) if ends is None else (ends[0] / probable, ends[1] / probable)
+    return low, high, float(needed[done:].sum()) / probable
+
+
+def places() -> Iterator[Place]:
+    """The graphs to measure on; those whose data is not on this machine are left out."""
+    topics = {
+        "ubuntu_irc.parquet": (["kernel"], ["partition"], ["wifi", "wireless"]),
+        "congress2015_last12m.parquet": (["climate"], ["veteran", "veterans"]),
+    }
+    links = {
+        "raku_mentions_2005_2026.parquet": ("src", "dst"),
+        "mathoverflow_activity.parquet": ("a", "b"),
+        "higgs_activity.parquet": ("a", "b"),
+    }
+    for name in (*topics, *links):
+        if not (SHARED / name).exists():
+            print(f"not measured: {SHARED / name} is missing (set SOCIALCRAWL_SHARED)", flush=True)
+        elif name in topics:
+            yield from _told(SHARED / name, topics[name])
+        else:
+            yield _linked(SHARED / name, *links[name])
+
+
+def _told(path: Path, topics: tuple[list[str], ...]) -> Iterator[Place]:
+    posts = read_posts(path)
+    for keywords in topics:
+        graph = from_posts(posts, Topic(keywords))
+        number = {fold(name): node for node, name in enumerate(graph.names or ())}
+        counts = np.bincount([number[fold(name)] for name in posts.authors], minlength=graph.size)
+        yield Place(f"{path.stem}, `{keywords[0]}`", graph, counts)
+
+
+def _linked(path: Path, source: str, target: str) -> Place:
+    """Acts of one account on another, each a post; those of the middle tenth of the time are on topic."""
+    table = parquet_table(path)
+    one, other = (np.asarray(table.column(name).to_pylist()) for name in (source, target))
+    at = np.asarray(table.column("ts").to_pylist(), np.int64)
+    names, number = np.unique(np.concatenate([one, other]), return_inverse=True)
+    size, begin, end = len(names), number[: len(one)].astype(np.int64), number[len(one) :].astype(np.int64)
+    low, high = np.quantile(at, [0.45, 0.55])
+    on, others = (at >= low) & (at <= high), begin != end
+    pairs, which = np.unique(begin[others] * size + end[others], return_inverse=True)
+    alpha = np.array([worth(int(hits)) for hits in np.bincount(which, weights=on[others])])
+    beta = np.array([worth(int(hits)) for hits in np.bincount(begin[on & others], minlength=size)])
+    indptr = np.append(0, np.cumsum(np.bincount(pairs // size, minlength=size)))
+    graph = KnownGraph(indptr.astype(np.int64), pairs % size, alpha, beta)
+    return Place(f"{path.stem.split('_')[0]}, the middle tenth of its time", graph, np.bincount(begin, minlength=size))
