@@ -41,7 +41,7 @@ class Place:
 
 def measure(runs: int) -> list[Shown]:
     """Return what `runs` crawls of each graph showed."""
-    found = []
+    found: list[Shown] = []
     for place in places():
         for seed in range(runs):
             found += shown(place, seed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -95,7 +96,7 @@ def pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Table:
         seeds = len(np.unique(here["seed"]))
         apart = [tested(name, {variant: own[name] for variant, own in whole.items()}) for name in columns]
         for one, other in permutations(whole, 2):
-            named = {"graph": graph, "variant": one, "other": other, "seeds": seeds}
+            named: dict[str, Any] = {"graph": graph, "variant": one, "other": other, "seeds": seeds}
             for name, pairs_ in zip(columns, apart, strict=True):
                 named |= pairs_[one, other] if (one, other) in pairs_ else _turned(name, pairs_[other, one])
                 named[f"{name}_error"] = float(np.nan_to_num(named[f"{name}_error"]))
