@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from math import ceil
 
 from socialcrawl.errors import SettingsError
 
@@ -63,6 +64,12 @@ def size(text: str) -> int:
 def pluralize(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun: 1 post, 12,000 posts; `plural` is needed where it does not end in -s."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def roughly(number: float) -> int:
+    """Return an estimated count with two digits that are not 0, rounded up: 1,452 becomes 1,500."""
+    unit = 10 ** max(0, len(str(ceil(number))) - 2)
+    return ceil(number / unit) * unit
 
 
 def instant(text: str) -> float:

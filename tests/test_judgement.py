@@ -249,7 +249,7 @@ def test_the_report_shows_who_would_have_guessed_best_where_somebody_looked_on(p
     told = printed(store)
     found = judgement(store.connection, "tiny")
     lines = [line.rstrip() for line in told.splitlines()]
-    begin = lines.index("estimators by how well they order accounts, best first") + 2
+    begin = lines.index("estimators by how they order accounts, lowest regret first") + 2
     shown = [line.split() for line in lines[begin : begin + 4]]
     assert [line[0] for line in shown] == [one.estimator or "?" for one in found.estimators]
     assert sum("steered" in line for line in shown) == 1

@@ -25,6 +25,7 @@ from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
 from socialcrawl.store.summary import summary
 from socialcrawl.store.traces import Traces
+from socialcrawl.words import roughly
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +174,7 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
     assert f"{found.read:,} accounts read, {found.on_topic:,} on topic, by 8 walks that go on topic only" in text
     assert f"{found.draws:,} draws count, at {found.accounts:,} accounts" in text
     assert "enough data" in text
-    assert f"to know any share to +- 5 points takes about {found.more:,.0f} more draws" in text
+    assert f"to know any share to +- 5 points takes about {roughly(found.more):,} more draws" in text
     for words in ("steps after", "the seeds themselves", "most relevant accounts", "relevance per request"):
         assert words not in text
         assert words in collected

@@ -20,7 +20,7 @@ from socialcrawl.limits.spread import FEW, Spread
 from socialcrawl.mock.server import running
 from socialcrawl.model import Grant, Node, Outcome, Pick, Reply, Request, Wait
 from socialcrawl.run import run
-from socialcrawl.words import instant, seconds, span
+from socialcrawl.words import instant, roughly, seconds, span
 
 
 @pytest.fixture(scope="module")
@@ -275,6 +275,13 @@ def test_plain_lines_say_how_far_it_is_now_and_then_and_what_is_waited_for(mock,
 )
 def test_a_span_of_time_is_understood(text, expected):
     assert seconds(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0, 0), (7, 7), (7.2, 8), (99, 99), (100, 100), (1452, 1500), (14_069, 15_000), (991, 1000)]
+)
+def test_a_guess_has_two_digits_and_is_never_less(number, shown):
+    assert roughly(number) == shown
 
 
 @pytest.mark.parametrize(

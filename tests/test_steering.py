@@ -182,7 +182,7 @@ def test_the_words_say_better_or_worse_than_what_by_how_much_and_what_to_do():
     ]
     assert "worse than chance: -0.500 a step, 95 %: -0.700 to -0.300" in said(WORSE, BETTER)
     assert "no difference from chance is shown: +0.050 a step, 95 %: -0.200 to +0.300" in said(SAME, BETTER)
-    assert "about 1,234 more steps may tell" in said(SAME, SAME, needed=1234)
+    assert "about 1,300 more steps may tell" in said(SAME, SAME, needed=1234), "a guess has no four digits"
     assert 'try estimator = "bfs"' in said(BETTER, WORSE)
     for quiet in (said(BETTER, BETTER), said(BETTER, SAME), said(SAME, SAME, needed=1234)):
         assert "what to do" not in quiet

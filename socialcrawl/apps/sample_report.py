@@ -14,7 +14,7 @@ from socialcrawl.reports.sampled import Sampled
 from socialcrawl.sample.estimates import Bar, Estimate
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
-from socialcrawl.words import pluralize
+from socialcrawl.words import pluralize, roughly
 
 LISTED = 3  # parts of a topic that are left out are told one by one, so many
 FOCUS = {
@@ -70,6 +70,10 @@ def number(value: float) -> str:
 def count(value: float) -> str:
     """A number of accounts as people read it; what has no end, in words."""
     return "any number" if value == inf else f"{value:,.0f}"
+
+
+def _about(value: float) -> str:
+    return count(value if value == inf else roughly(value))
 
 
 def interval(one: Estimate, words: Callable[[float], str] = percent) -> str:
@@ -157,15 +161,17 @@ def _quality(found: Sampled) -> Iterator[str]:
             "it began"
         )
         return
-    burning = f"; {found.burning:,} of the walks have not got beyond their burn-in" if found.burning else ""
+    left = pluralize(found.burning, "walk has", "walks have")
+    burning = f"; {left} not got beyond the burn-in, and no draws that count" if found.burning else ""
     yield f"{pluralize(found.draws, 'draw counts', 'draws count')}, at {pluralize(found.accounts, 'account')}{burning}"
+    worth = pluralize(round(found.effective), "account")
     yield (
-        f"they tell as much as about {found.effective:,.0f} accounts drawn one by one; {percent(found.precision)} of "
-        f"all visits were on topic, {pluralize(found.jumps, 'jump')} out of traps"
+        f"they tell as much as about {worth} drawn one by one; {percent(found.precision)} of all visits were on topic, "
+        f"{pluralize(found.jumps, 'jump')} out of traps"
     )
     if found.more is not None and found.more >= 1 and found.steps is not None:
         yield (
-            f"to know any share to +- 5 points takes about {count(found.more)} more draws: {count(found.steps)} more "
+            f"to know any share to +- 5 points takes about {_about(found.more)} more draws: {_about(found.steps)} more "
             "accounts to read, at the rate so far"
         )
     elif found.more is not None:

@@ -10,7 +10,7 @@ from socialcrawl.intervals import Interval
 from socialcrawl.reports.steering import LEAST, Compared, Steering
 from socialcrawl.store.judgement import GROUP, Judged, Judgement
 from socialcrawl.store.judgement import LEAST as GROUPS
-from socialcrawl.words import pluralize
+from socialcrawl.words import pluralize, roughly
 
 CONTROL = 0.1  # the share of the steps that is suggested for comparison
 SAID = {1: "better", -1: "worse", 0: "no difference"}
@@ -18,7 +18,7 @@ SAID = {1: "better", -1: "worse", 0: "no difference"}
 
 def estimators(found: Judgement) -> Group:
     """Return a table of the estimators by how they order accounts, with what the numbers mean."""
-    title = "estimators by how well they order accounts, best first"
+    title = "estimators by how they order accounts, lowest regret first"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("estimator", overflow="fold")
     table.add_column("", no_wrap=True)
@@ -98,7 +98,7 @@ def _gain(name: str, drawn: str, told: Compared) -> str:
 
 
 def _more(told: Compared) -> str:
-    return f"about {pluralize(told.needed or 0, 'more step')} may tell"
+    return f"about {pluralize(roughly(told.needed or 0), 'more step')} may tell"
 
 
 def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:

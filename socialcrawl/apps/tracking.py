@@ -14,7 +14,7 @@ from socialcrawl.apps.console import Text
 from socialcrawl.reports.moves import OUTSIDE
 from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited
 from socialcrawl.terminal import write_json
-from socialcrawl.words import span
+from socialcrawl.words import pluralize, span
 
 TITLES = {
     "indegree": "accounts that most others link to",
@@ -133,10 +133,11 @@ def _compared(found: Tracked) -> str:
     expected = round(found.compared * OUTSIDE)
     if not found.compared:
         return "nobody was known before: places cannot be compared yet"
+    many = f"{found.moved:,}" if found.moved else "none"
+    legend = "by chance: the places of 19 in 20 accounts whose rate of links has not changed\n" if found.moved else ""
     return (
-        "by chance: the places of 19 in 20 accounts whose rate of links has not changed\n"
-        f"{found.moved or 'none':{',' if found.moved else ''}} of {found.compared:,} compared accounts moved further; "
-        f"chance alone would show about {expected:,}"
+        f"{legend}rises and falls: {many} of {pluralize(found.compared, 'account')} left the places where chance alone "
+        f"keeps 19 in 20;\nabout {expected:,} would leave them by chance"
     )
 
 
@@ -166,8 +167,8 @@ def _totals(found: Tracked) -> Iterator[str]:
             f"run ({clock:.2f})"
         )
     if found.plain_age is not None:
-        own = f"{span(found.age)} weighted by importance, " if found.age is not None else ""
-        yield f"what is held of an account is on average {own}{span(found.plain_age)} old"
+        own = f" ({span(found.age)} weighted by importance)" if found.age is not None else ""
+        yield f"mean age of what is stored of an account: {span(found.plain_age)}{own}"
     if found.gone:
         gone = ", ".join(f"{count:,} {why}" for why, count in sorted(found.gone.items()))
         yield f"could not be read when last asked: {gone}"
