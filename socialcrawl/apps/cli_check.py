@@ -30,14 +30,14 @@ def verify(
     place: Annotated[
         str | None,
         typer.Argument(
-            metavar="DATABASE",
-            help="A file or postgresql://USER@HOST/NAME; default: the newest *.db here.",
+            metavar="DATABASE|EXPORT",
+            help="A file, postgresql://USER@HOST/NAME or the folder of an export; default: the newest *.db here.",
         ),
     ] = None,
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: all of them.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check what a campaign stored without a request: replay its decisions; exit with 1 if something differs."""
+    """Check a database or an export without a request: decisions, outcomes, costs; exit with 1 if something differs."""
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.verifying import prove  # noqa: PLC0415
 

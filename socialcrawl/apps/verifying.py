@@ -15,6 +15,7 @@ from socialcrawl.apps.progress import show_progress
 from socialcrawl.apps.query import database
 from socialcrawl.store.snapshot import open_snapshot
 from socialcrawl.terminal import write_json
+from socialcrawl.verify.exported import verify_export
 from socialcrawl.verify.findings import Check, Difference, Verified
 from socialcrawl.verify.verification import verify
 
@@ -22,19 +23,23 @@ AGREES, DIFFERS = 0, 1
 
 
 def prove(place: str | None, campaign: str | None, console: Console, *, as_json: bool) -> int:
-    """Verify a database, show the result, and return the exit code: 1 if something differs.
+    """Verify a database or an export, show the result, and return the exit code: 1 if something differs.
 
     Args:
-        place: the database; None: the newest here.
+        place: the database, or the folder of an export; None: the newest database here.
         campaign: the name of one; None: all of them.
         console: where people read it.
         as_json: one JSON object to stdout instead.
 
     Raises:
-        StoreError: the database cannot be read, or has no such campaign.
+        StoreError: the database or export cannot be read, or has no such campaign.
     """
-    with open_snapshot(database(place)) as connection, show_progress("reading", unit="decisions") as watch:
-        found = list(verify(connection, campaign, watch))
+    with show_progress("reading", unit="decisions") as watch:
+        if place is not None and Path(place).is_dir():
+            found = list(verify_export(Path(place), campaign, watch))
+        else:
+            with open_snapshot(database(place)) as connection:
+                found = list(verify(connection, campaign, watch))
     if as_json:
         write_json(json.dumps(as_object(found), ensure_ascii=False))
     else:

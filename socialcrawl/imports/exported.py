@@ -82,7 +82,7 @@ def table_of(path: Path, trouble: Trouble) -> Iterator[Grid | None]:
     with path.open("rb") as file:
         begin = file.read(4)
     with opened(path, begin) as file:
-        first = next((told for _, told in _objects(path, file, Trouble())), None)
+        first = next((told for _, told in objects_in(path, file, Trouble())), None)
     names = [name.lower() for name in first or ()]
     if any(wanted <= set(names) for wanted in WITHOUT):
         check_names(path, names)
@@ -100,7 +100,7 @@ def _chunks(
     numbers: list[int] = []
     rows: list[list[Cell]] = []
     size = 0
-    for number, told in _objects(path, file, trouble):
+    for number, told in objects_in(path, file, trouble):
         numbers.append(number)
         rows.append([_cell(told.get(name)) for name in names])
         size += sum(len(cell or "") for cell in rows[-1])
@@ -111,7 +111,8 @@ def _chunks(
         yield numbers, [list(column) for column in zip(*rows, strict=True)]
 
 
-def _objects(path: Path, file: IO[bytes], trouble: Trouble) -> Iterator[tuple[int, dict[str, Any]]]:
+def objects_in(path: Path, file: IO[bytes], trouble: Trouble) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of JSON lines, with the numbers of their lines; lines that hold none are noted."""
     for number, raw in lines(path, file, MAX_ROW):
         why = too_long(MAX_ROW) if raw is None else ""
         if raw is not None:

@@ -21,7 +21,7 @@ def read_matches(connection: Connection, campaign: int) -> Iterator[Sequence[Any
 
 
 class Matches:
-    """Which posts match, by their ids.
+    """The posts that match, by their ids.
 
     Args:
         connection: the database.
@@ -30,8 +30,9 @@ class Matches:
 
     def __init__(self, connection: Connection, campaign: int) -> None:
         mine = hit.c.campaign == literal_column(str(int(campaign)))  # keys are all that a Lookup is given
-        self._found = Lookup(connection, select(hit.c.post).where(mine, among(connection, hit.c.post)))
+        found = select(hit.c.post, hit.c.occurrences).where(mine, among(connection, hit.c.post))
+        self._found = Lookup(connection, found)
 
-    def of(self, ids: Sequence[str]) -> set[str]:
-        """Return those of some posts that match."""
-        return {row.post for row in self._found.rows(ids)}
+    def of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the occurrences in those of some posts that match."""
+        return {row.post: row.occurrences for row in self._found.rows(ids)}

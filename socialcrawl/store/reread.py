@@ -134,7 +134,8 @@ class Reread:
         for one in self._asked.rows(list({row.digest for row in held if row.digest is not None})):
             origins.setdefault(one.digest, []).append(one)
         made_of = {row.id: _origin(row, origins.get(row.digest, ())) for row in held}
-        return [(row, made_of[row.id] if row.kind == "held" else came_of(row)) for row in rows]
+        # Exports tell of held answers too what they had.
+        return [(row, made_of[row.id] if row.kind == "held" and row.nodes is None else came_of(row)) for row in rows]
 
     def read(
         self, pages: Sequence[tuple[Any, Came | None]], counts: Mapping[str, int]

@@ -30,6 +30,7 @@ class Bills:
     Args:
         connection: the database, in a transaction.
         story: the campaign.
+        cursors: whether the ledger has those by which pages follow one another.
 
     Attributes:
         costs: what each request cost.
@@ -37,8 +38,8 @@ class Bills:
         budgets: whether what was spent was allowed.
     """
 
-    def __init__(self, connection: Opened, story: Story) -> None:
-        self.connection, self.story = connection, story
+    def __init__(self, connection: Opened, story: Story, *, cursors: bool = True) -> None:
+        self.connection, self.story, self._cursors = connection, story, cursors
         self.costs, self.pages = Check("costs of requests"), Check("pages of requests")
         self.place = "the first request"  # where it is
         self._fetched = Fetched(connection)
@@ -58,7 +59,8 @@ class Bills:
                 self._cost(row, sum(first.get(key) == row.arrived_at for key in _ids(row)))
             done += len(rows)
             watch(f"adding up {self.story.begun.name}", done, None)
-        for number, n, part in find_loose_pages(self.connection, self.story.begun.id, SHOWN + 1):
+        loose = find_loose_pages(self.connection, self.story.begun.id, SHOWN + 1) if self._cursors else ()
+        for number, n, part in loose:
             self.pages.differ(
                 f"request {number}", f"page {part - 1} of pick {n}", None, "a page that leads to this one"
             )

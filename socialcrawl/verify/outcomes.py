@@ -5,6 +5,7 @@ to follow from them, by the same code that computes them anew for another topic 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from socialcrawl.crawls import predicate, wider
@@ -16,6 +17,7 @@ from socialcrawl.sources.focusing import NOBODY, Predicate
 from socialcrawl.store.audits import named as called
 from socialcrawl.store.counting import COUNTING, Counting
 from socialcrawl.store.database import Opened
+from socialcrawl.store.integrity import count_rows
 from socialcrawl.store.matches import Matches, read_matches
 from socialcrawl.store.reread import Reread, Sum
 from socialcrawl.verify.findings import Check, is_equal
@@ -36,12 +38,33 @@ EDITABLE = ("bluesky", "mastodon", "web")  # platforms on which a post keeps its
 Watch = Callable[[str, int, int | None], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What is not there to count outcomes by: each is why, or None where it is there.
+
+    Attributes:
+        texts: of posts; occurrences are taken from the matches.
+        answers: whom answers to searches and look-ups spoke of.
+        parts: the parts of posts that count for a link, and whom accounts follow.
+        names: by which a sample judges who is on topic.
+    """
+
+    texts: str | None = None
+    answers: str | None = None
+    parts: str | None = None
+    names: str | None = None
+
+
+NOTHING = Lacking()
+
+
 class Outcomes:
     """The outcomes and links of a campaign, held against what its posts make of them.
 
     Args:
         connection: the database, in a transaction.
         story: the campaign.
+        lacking: what is not there, where it is of an export.
 
     Attributes:
         matches: the occurrences of the topic in posts.
@@ -49,8 +72,8 @@ class Outcomes:
         links: whom each pick linked to, with weights.
     """
 
-    def __init__(self, connection: Opened, story: Story) -> None:
-        self.connection, self.story = connection, story
+    def __init__(self, connection: Opened, story: Story, lacking: Lacking = NOTHING) -> None:
+        self.connection, self.story, self._lacking = connection, story, lacking
         self._posts = Posts(connection, story)
         self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
         self._settings = story.stages[-1].settings
@@ -92,6 +115,9 @@ class Outcomes:
 
     def _check_matches(self) -> None:
         """Count the posts again that are said to match."""
+        if self._lacking.texts is not None:
+            self.matches.leave(self._lacking.texts, count_rows(self.connection, ("hit",), self.story.begun.id))
+            return
         for rows in read_matches(self.connection, self.story.begun.id):
             told = {row.post: row for row in rows}
             counts = self._count(list(told))
@@ -108,6 +134,9 @@ class Outcomes:
     def _count(self, ids: Sequence[str]) -> dict[str, int]:
         """The occurrences in posts; notes why the texts of some may have been others when they came."""
         found: dict[str, int] = {}
+        if self._lacking.texts is not None:
+            said = self._matching.of(ids)
+            return {key: said.get(key, 0) for key, *_ in self._reread.texts(ids)}
         editable = self.story.begun.platform in EDITABLE
         for key, again, *told in self._reread.texts(ids):
             found[key] = self._topic.hits(*told)
@@ -169,6 +198,7 @@ class Outcomes:
             self._probed(row)
         elif row.act in FOUND:
             self._hold(row, {"posts": read.posts, "value": 0.0, "occurrences": 0}, why)
+            why = why or self._lacking.answers
             own = {row.node} if row.act == "inward" else set()
             read.targets = {node: 0 for node in read.found if node not in own}
             self._linked(row, links, read, why)
@@ -179,7 +209,7 @@ class Outcomes:
             value, doubt = self._value(row, read.hits, named)
             told = {"posts": read.posts, "occurrences": read.hits, "value": value}
             self._hold(row, told, why or (doubt if row.value != value else None))
-            self._linked(row, links, read, why)
+            self._linked(row, links, read, why or self._lacking.parts)
 
     def _value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
         """The value of who was read, and why it may have been another."""
@@ -189,7 +219,7 @@ class Outcomes:
         who = named.get(row.node, NOBODY)
         by_name = any(one.patterns or one.expressions or one.labels for one in self._judges if one is not None)
         value = ON_TOPIC if whose.holds(who, hits) else WIDER if broad is not None and broad.holds(who, hits) else 0.0
-        return value, BY_NAME if by_name else None
+        return value, BY_NAME if by_name else self._lacking.names
 
     def _probed(self, row: Any) -> None:
         """Check the judgement of a test of life by the rule of the campaign."""
@@ -197,7 +227,7 @@ class Outcomes:
         told = float(rule.alive(row.mark, unix(row.at), None))
         if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
             told = 1.0  # it is there, and shows what it does to its friends only
-        self._hold(row, {"value": told}, None if row.batch in self._asked else BROUGHT)
+        self._hold(row, {"value": told}, self._lacking.answers if row.batch in self._asked else BROUGHT)
 
     def _hold(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
         wrong = {name: value for name, value in told.items() if not is_equal(getattr(row, name), value)}

@@ -107,6 +107,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         "seed": about.seed,
         "created_at": about.created_at,
         "settings": _settings(had[-1], hiding),
+        **({"judged_by_name": True} if any((had[-1].get(section) or {}).get(key) for section, key in UNTOLD) else {}),
         # An old dataset is no list of seeds: all of it is in the tables.
         "seeds": [] if kind == REFRESH else _seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},

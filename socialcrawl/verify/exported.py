@@ -1,0 +1,214 @@
+"""An export verified without its database: its files by their checksums, its tables by the sums that hold in them."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from socialcrawl import __version__
+from socialcrawl.bounds import MAX_LINE
+from socialcrawl.documents import read_text
+from socialcrawl.errors import PostsFileError, SocialcrawlError, StoreError
+from socialcrawl.imports.export_tables import count_rows, find_forms, read_table
+from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.store.database import Opened
+from socialcrawl.store.exports import dictionary
+from socialcrawl.store.exports.datasheet import FORMAT, page
+from socialcrawl.store.exports.place import SHEETS
+from socialcrawl.store.exports.restored import TABLES, count_picks, restored, sum_requests
+from socialcrawl.store.integrity import count_rows as count_in
+from socialcrawl.store.linking import PARTIAL, links_of
+from socialcrawl.verify.bills import Bills
+from socialcrawl.verify.findings import MALFORMED, Check, Verified
+from socialcrawl.verify.integrity import check_order, check_references, check_shared
+from socialcrawl.verify.outcomes import Lacking, Outcomes
+from socialcrawl.verify.story import Story, read_story
+
+DECISIONS = "an export has neither the names of all seeds nor all settings: verify the database"
+HIDDEN = "texts are pseudonymised"
+ANSWERS = "an export does not have whom answers to searches and look-ups spoke of"
+PARTS = "an export has neither the parts of pages that count for a link nor whom accounts follow"
+NAMES = "judged by names, which an export does not tell"
+OTHER_VERSION = "written by another version of socialcrawl"
+NOT_A_TABLE = "files that are no tables: their checksums prove them"
+INCOMPLETE = "without the tables {tables} (in one of parquet, csv, jsonl) no sums can be checked"
+ACTIVE_ONLY = "an export of active accounts has a part of each table"
+Watch = Callable[[str, int, int | None], None]
+
+
+def verify_export(folder: Path, campaign: str | None = None, watch: Watch = lambda *_: None) -> Iterator[Verified]:
+    """Yield what the checks of an export found: of its files, then of its campaigns in each form.
+
+    Args:
+        folder: with datasheet.json.
+        campaign: the name of one campaign; None: all.
+        watch: told what is done, and how much of it.
+
+    Raises:
+        StoreError: the folder has no export, or not of this campaign.
+    """
+    sheet = _read_sheet(folder)
+    try:
+        campaigns = [one for one in sheet["campaigns"] if campaign in (None, one["name"])]
+        files = {file["name"]: file for file in sheet["files"]}
+        yield Verified(None, f"files of {folder}", _check_files(folder, sheet, files, watch))
+    except MALFORMED as error:
+        raise StoreError(f"{folder / SHEETS[0]} is damaged ({error}): copy the export anew.") from error
+    if campaign is not None and not campaigns:
+        raise StoreError(f"{folder} has no campaign {campaign!r}.")
+    forms = [] if sheet.get("only_active") else find_forms(list(files), list(TABLES))
+    if not forms:
+        check = Check("sums")
+        why = ACTIVE_ONLY if sheet.get("only_active") else INCOMPLETE.format(tables=", ".join(TABLES))
+        check.leave(why, len(campaigns))
+        yield Verified(None, "tables", [check])
+    for form in forms:
+        yield from _check_tables(folder, sheet, form, campaign, watch)
+
+
+def _read_sheet(folder: Path) -> dict[str, Any]:
+    try:
+        sheet: dict[str, Any] = orjson.loads(read_text(folder / SHEETS[0], most=MAX_LINE))
+        if sheet["format"] == FORMAT:
+            return sheet
+    except (OSError, *MALFORMED) as error:
+        raise StoreError(f"{folder} is no export that can be read ({error}): name a folder of `export`.") from error
+    raise StoreError(f"{folder} is no export of socialcrawl: name a folder of `export`, or a database.")
+
+
+def _check_files(
+    folder: Path, sheet: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]], watch: Watch
+) -> list[Check]:
+    sums, rows = Check("checksums"), Check("rows of files")
+    for number, (name, told) in enumerate(files.items()):
+        watch("reading files", number, len(files))
+        path = folder / name
+        if Path(name).name != name or not path.is_file():
+            sums.differ(name, "file", "listed in the datasheet", None)
+            continue
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        wrong = not sums.compare(name, "bytes", told["bytes"], path.stat().st_size)
+        if not sums.compare(name, "sha256", told["sha256"], digest) or wrong:
+            continue
+        sums.prove()
+        _count(rows, path, told["rows"])
+    return [sums, rows, _check_sheets(folder, sheet)]
+
+
+def _count(rows: Check, path: Path, told: Any) -> None:
+    try:
+        count = count_rows(path)
+    except (SocialcrawlError, OSError) as error:
+        rows.differ(path.name, "rows", told, f"cannot be read: {error}")
+        return
+    if count is None:
+        rows.leave(NOT_A_TABLE)
+    elif rows.compare(path.name, "rows", told, count):
+        rows.prove()
+
+
+def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
+    """Check that the data dictionary and the page for people say what datasheet.json says."""
+    check = Check("descriptions")
+    try:
+        package = orjson.loads(read_text(folder / dictionary.NAME, most=MAX_LINE))
+        text = read_text(folder / SHEETS[1], most=MAX_LINE)
+    except (OSError, *MALFORMED) as error:
+        check.differ(str(folder), "descriptions", f"cannot be read: {error}", f"{dictionary.NAME} and {SHEETS[1]}")
+        return check
+    told = {(one["path"], one["bytes"], one["hash"]) for one in package["resources"]}
+    made = {(one["name"], one["bytes"], f"sha256:{one['sha256']}") for one in sheet["files"]}
+    for name in sorted({one[0] for one in told ^ made}):
+        check.differ(dictionary.NAME, name, "another size or checksum", "that of datasheet.json")
+    if check.differing:
+        return check
+    if sheet["versions"]["socialcrawl"] != __version__:
+        check.leave(OTHER_VERSION, 2)
+        return check
+    for name, stored, written in (
+        (dictionary.NAME, package, orjson.loads(orjson.dumps(dictionary.package(sheet)))),
+        (SHEETS[1], text, page(sheet)),
+    ):
+        if stored == written:
+            check.prove()
+        else:
+            check.differ(name, "text", "another", "what datasheet.json says")
+    return check
+
+
+def _check_tables(
+    folder: Path, sheet: Mapping[str, Any], form: str, campaign: str | None, watch: Watch
+) -> Iterator[Verified]:
+    read = partial(_read, folder, form, safe=form == "csv" and bool(sheet.get("safe_csv")))
+    check = Check("keys of tables")
+    try:
+        with restored(sheet["campaigns"], read) as (connection, twice):
+            for name, count in twice.items():
+                if count:
+                    check.differ(f"{name}.{form}", "rows with the key of another", count, 0)
+            check.prove(sum(not count for count in twice.values()))
+            for one in sheet["campaigns"]:
+                if campaign in (None, one["name"]):
+                    yield Verified(one["name"], f"{form} of the export", _check_one(connection, sheet, one, watch))
+            checks = check_shared(connection, whole=False)
+            _check_posts(checks[1], connection, sheet)
+            yield Verified(None, f"{form} of the export", [check, *checks])
+    except (PostsFileError, StoreError, *MALFORMED) as error:
+        check.differ(f"tables as {form}", "rows", f"{error}", "rows that can be read")
+        yield Verified(None, f"{form} of the export", [check])
+
+
+def _read(folder: Path, form: str, table: str, columns: Sequence[str], *, safe: bool) -> Iterator[Sequence[Any]]:
+    return read_table(folder, table, form, columns, safe=safe)
+
+
+def _check_one(connection: Opened, sheet: Mapping[str, Any], told: Mapping[str, Any], watch: Watch) -> list[Check]:
+    """Check the tables of one campaign."""
+    story = read_story(connection, told["name"])
+    decisions = Check("picks")
+    decisions.leave(DECISIONS, sum(count_picks(connection, story.begun.id).values()))
+    outcomes = Outcomes(connection, story, _lacking(sheet, told, story))
+    outcomes.run(watch)
+    bills = Bills(connection, story, cursors=False)
+    bills.run(watch)
+    number = story.begun.id
+    rows = [check_order(connection, number), check_references(connection, number)]
+    return [decisions, *outcomes.checks, bills.costs, bills.pages, _check_facts(connection, number, told), *rows]
+
+
+def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story) -> Lacking:
+    parts = story.begun.platform in PARTIAL or bool(links_of(orjson.dumps(dict(story.settings)).decode()).follows)
+    return Lacking(
+        texts=HIDDEN if sheet["pseudonymised"] else None,
+        answers=ANSWERS,
+        parts=PARTS if parts else None,
+        names=NAMES if told.get("judged_by_name") else None,
+    )
+
+
+def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> Check:
+    """Check what the datasheet says of a campaign's picks, requests and costs."""
+    check = Check("sums of the datasheet")
+    picks = count_picks(connection, campaign)
+    for act in sorted({*picks, *told["picks"]}):
+        check.prove(check.compare("datasheet.json", f"picks {act}", told["picks"].get(act), picks.get(act)))
+    sums = sum_requests(connection, campaign)
+    rows = {(row["endpoint"], row["kind"]): (row["requests"], row["posts"]) for row in told["requests"]}
+    for key in sorted({*sums, *rows}):
+        stored, made = rows.get(key, (None, None)), sums.get(key, (None, None))
+        right = [
+            check.compare("datasheet.json", f"{what} of {' '.join(key)}", one, other)
+            for what, one, other in zip(("requests", "posts"), stored, made, strict=False)
+        ]
+        check.prove(all(right))
+    dollars = 0.0 if told["rehearsal"] else sum(mills for _, _, mills in sums.values()) / MILLS_PER_DOLLAR
+    check.prove(check.compare("datasheet.json", "dollars", told["dollars"], dollars))
+    return check
+
+
+def _check_posts(check: Check, connection: Opened, sheet: Mapping[str, Any]) -> None:
+    check.prove(check.compare("datasheet.json", "posts", sheet["posts"]["posts"], count_in(connection, ("post",))))
