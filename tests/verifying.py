@@ -55,6 +55,7 @@ def lived(settings, *, change=False, every=EVERY):
                 campaign.keep(reason)
                 return deaths
         finally:
+            campaign.parts.pool.shutdown()  # or a thread is left with a socket that nobody closes
             campaign.close()
     raise AssertionError("it never ends")
 
@@ -78,6 +79,7 @@ def died(settings, requests):
             run(replace(campaign.parts, wire=Mortal(campaign.parts.wire, requests)), size=campaign.together)
             raise AssertionError("it lives")
     finally:
+        campaign.parts.pool.shutdown()
         campaign.close()
 
 
