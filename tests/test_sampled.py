@@ -12,6 +12,7 @@ from reviving import brought, judged, revived, written
 from rich.console import Console
 from storing import a_database, opened
 
+from socialcrawl.apps.handing import hand_on
 from socialcrawl.apps.report import knowledge, known, show
 from socialcrawl.apps.sample_report import apart, count, finite, interval, number, percent
 from socialcrawl.apps.screen import Lines, Picture, progress
@@ -23,6 +24,7 @@ from socialcrawl.run import run
 from socialcrawl.sample.estimates import Estimate
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
+from socialcrawl.store.exports.export import Wanted
 from socialcrawl.store.summary import summary
 from socialcrawl.store.traces import Traces
 from socialcrawl.words import roughly
@@ -298,3 +300,17 @@ def test_shares_and_numbers_are_written_as_people_read_them():
         "a": [None, 2.0, [1, "x"]],
         "2": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (180, "does the sample tell of the whole topic? enough data"),
+        (2_000, "does the sample tell of the whole topic? every account on topic that walks can reach was read"),
+    ],
+)
+def test_a_datasheet_says_whether_the_sample_tells_of_the_whole_topic(steps, words, tmp_path):
+    hand_on(str(crawled(steps)), tmp_path / "out", Wanted(campaign="sample"), as_json=False)
+    assert words in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
+    hand_on(str(crawled(steps)), tmp_path / "small", Wanted(campaign="small"), as_json=False)
+    assert "the whole topic?" not in (tmp_path / "small" / "datasheet.md").read_text("utf-8")

@@ -10,6 +10,7 @@ from math import inf, isfinite
 from pathlib import Path
 from statistics import median
 
+ALL = "All graphs together"
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 
@@ -71,7 +72,8 @@ def keep(name: str, title: str, note: str, found: Sequence[Shown], page: Path = 
     """Replace the section of one measure on the page by what was just measured."""
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}"
     head = f"## {title}\n\n{machine}. `make coverage ONLY={name}`\n\n{note}"
-    tables = "\n\n".join(_table(graph, found) for graph in dict.fromkeys(one.graph for one in found))
+    graphs = [*dict.fromkeys(one.graph for one in found)]
+    tables = "\n\n".join(_table(graph, found) for graph in ([ALL] if len(graphs) > 1 else []) + graphs)
     body = f"<!-- {name} -->\n{head}\n\n{tables}\n<!-- /{name} -->"
     text = page.read_text("utf-8") if page.exists() else ""
     section = re.compile(f"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)
@@ -80,19 +82,20 @@ def keep(name: str, title: str, note: str, found: Sequence[Shown], page: Path = 
 
 
 def _table(graph: str, found: Sequence[Shown]) -> str:
-    mine = [one for one in found if one.graph == graph]
+    """The table of one graph; or of ALL, without widths, as what is estimated differs from graph to graph."""
+    mine = [one for one in found if graph in (ALL, one.graph)]
     ats, names = (list(dict.fromkeys(column)) for column in zip(*((one.at, one.interval) for one in mine), strict=True))
     cells = {
         (name, at): covered(one for one in mine if (one.interval, one.at) == (name, at)) for name in names for at in ats
     }
     lines = [f"### {graph}", "", f"| interval | {' | '.join(ats)} |", "|---" * (len(ats) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join(_cell(cells[name, at]) for at in ats)} |" for name in names]
+    lines += [f"| {name} | {' | '.join(_cell(cells[name, at], wide=graph != ALL) for at in ats)} |" for name in names]
     return "\n".join(lines)
 
 
-def _cell(one: Covered) -> str:
+def _cell(one: Covered, *, wide: bool = True) -> str:
     """A cell: how many intervals hold the truth of how many shown in how many runs, and their median width."""
     if not one.shown:
         return f"0 of {one.runs} shown" if one.runs else "-"
     width = (f"{one.width:,.0f}" if one.width >= 100.0 else f"{one.width:.3g}") if isfinite(one.width) else "no end"
-    return f"**{one.share:.0%}** of {one.shown} shown in {one.runs}; width {width}"
+    return f"**{one.share:.0%}** of {one.shown} shown in {one.runs}" + (f"; width {width}" if wide else "")
