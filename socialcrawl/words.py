@@ -68,7 +68,7 @@ def pluralize(count: int, noun: str, plural: str = "") -> str:
 
 def roughly(number: float) -> int:
     """Return an estimated count with two digits that are not 0, rounded up: 1,452 becomes 1,500."""
-    unit = 10 ** max(0, len(str(ceil(number))) - 2)
+    unit = int(10 ** max(0, len(str(ceil(number))) - 2))
     return ceil(number / unit) * unit
 
 
