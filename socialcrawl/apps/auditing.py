@@ -186,7 +186,7 @@ def _gaps(title: str, gaps: Sequence[Gap], *, linked: bool) -> Table:
     for name in ("of the topic", "held of it", "the gap", *(["linked to"] if linked else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for gap in gaps:
-        told = [percent(gap.topic.value), interval(gap.held), percent(gap.lacking.value)]
+        told = [percent(gap.topic.value), interval(gap.held), interval(gap.lacking)]
         table.add_row(Text(str(gap.group)), *told, *([percent(gap.reach.value)] if linked else []))
     return table
 
