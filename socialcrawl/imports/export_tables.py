@@ -1,6 +1,7 @@
 """The tables of our own exports read back exactly, row by row, from whichever form they are in."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from socialcrawl.imports.exported import FORMATS, objects_in
 from socialcrawl.imports.lines import UNREADABLE, opened
 from socialcrawl.imports.parquet import sheet
 from socialcrawl.imports.trouble import Trouble
-from socialcrawl.model import iso
 from socialcrawl.store.exports.cells import Column
 from socialcrawl.store.exports.csv_rows import FORMULA
 from socialcrawl.store.exports.sheets import SHEETS
@@ -107,6 +107,11 @@ def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int
     return [there.index(name) for name in wanted]
 
 
+def _instant(at: datetime) -> str:
+    """An instant as `model.iso` writes it; `strftime` would take five times as long."""
+    return f"{at.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
+
+
 def _cell(column: Column, cell: Any, *, safe: bool) -> Any:
     if cell is None:
         return None
@@ -118,7 +123,7 @@ def _cell(column: Column, cell: Any, *, safe: bool) -> Any:
         case "bool":
             return cell in (True, "true")
         case "time":
-            return cell if isinstance(cell, str) else iso(cell.timestamp())
+            return cell if isinstance(cell, str) else _instant(cell)
         case "list":
             return orjson.loads(cell) if isinstance(cell, str) else cell
     return cell[1:] if safe and cell.startswith("'") and FORMULA.match(cell[1:]) else cell

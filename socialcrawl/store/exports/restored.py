@@ -114,8 +114,11 @@ class _Restoring:
             self.connection.execute(insert(epoch).values(columns | {"campaign": number}))
 
     def _put(self, name: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        before = self._changes()
-        self.connection.execute(insert(table).prefix_with("or ignore"), rows)
+        before, columns = self._changes(), list(rows[0])
+        # By the driver itself, as Core takes four times as long.
+        marks = ", ".join("?" * len(columns))
+        sql = f"insert or ignore into {table.name} ({', '.join(columns)}) values ({marks})"  # noqa: S608  (our names)
+        self.connection.exec_driver_sql(sql, [tuple(row[name] for name in columns) for row in rows])
         self.twice[name] += len(rows) - (self._changes() - before)
 
     def _changes(self) -> int:
