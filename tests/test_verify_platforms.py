@@ -15,6 +15,8 @@ from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.settings import checked
 from socialcrawl.store.erasure.orders import ordered
+from socialcrawl.store.exports.export import Wanted, export
+from socialcrawl.verify.exported import verify_export
 from socialcrawl.verify.outcomes import NO_PAGE
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
 
@@ -71,6 +73,12 @@ def test_a_campaign_of_every_kind_is_proved_on_every_platform(kind, on, town, tm
     forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), on.name)
     assert differences(database) == []
     assert checks(database)["picks"].unproved[FORGOTTEN] > 0
+    # Its export says the same, without the names as well.
+    for key in (None, b"a key that nobody else has, of 32 bytes"):
+        folder = tmp_path / f"export-{key is None}"
+        with opened(database) as connection:
+            export(connection, folder, Wanted(formats=("csv",), key=key), 1_800_000_000.0)
+        assert not [one for part in verify_export(folder) for check in part.checks for one in check.differences]
 
 
 @EVERY
