@@ -10,6 +10,7 @@ from rich.console import Console
 from verifying import LIMIT, MADE, changed, checks, collecting, copied, differences, lasting, lived
 
 from socialcrawl.apps.verifying import prove
+from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import running
 from socialcrawl.store.tables import post
 from socialcrawl.verify.bills import UNANSWERED
@@ -137,6 +138,26 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, tmp_path):
     assert prove(str(database), None, Console(file=screen), as_json=False) == 1
     text = screen.getvalue()
     assert [line for line in text.splitlines() if line.startswith("differs: ") and said.format(**place) in line], text
+
+
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        ("update request set post_ids = 'x' where posts > 0", "rows: stored"),
+        ("update outcome set at = 'x' where n = 20", "rows: stored Invalid isoformat string"),
+        ("update campaign set settings = '[]'", "rows: stored 'list' object"),
+        ("update version set settings = '{'", "The settings or accounts of the campaign 'collected' are none"),
+        ("update outcome set missing = 'same-as:x' where n = 20", "are none that socialcrawl stores"),
+    ],
+)
+def test_values_that_no_campaign_stores_are_told_too(lie, said, tmp_path):
+    database, screen = copied("collect", tmp_path), io.StringIO()
+    changed(database, lie)
+    try:
+        assert prove(str(database), None, Console(file=screen), as_json=False) == 1
+    except StoreError as error:
+        screen.write(str(error))
+    assert said in screen.getvalue()
 
 
 def test_requests_stay_within_a_budget_that_is_raised_on_the_way(tmp_path):

@@ -70,7 +70,7 @@ select id, id - 1 from request r where id > 1 and not exists (select 1 from requ
 """
 
 LISTED = {
-    "sqlite": "select value from request, json_each(post_ids) where post_ids is not null",
+    "sqlite": "select value from request, json_each(case when json_valid(post_ids) then post_ids else '[]' end)",
     "postgresql": "select json_array_elements_text(post_ids::json) from request where post_ids is not null",
 }
 UNLISTED = """

@@ -9,7 +9,7 @@ from socialcrawl.model import MILLS_PER_DOLLAR, unix
 from socialcrawl.store.database import Opened
 from socialcrawl.store.traces import Traces
 from socialcrawl.store.versions import Version, changes
-from socialcrawl.verify.findings import Check
+from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import Story
 from socialcrawl.words import seconds
 
@@ -87,6 +87,14 @@ def _caps(version: Version) -> dict[str, float]:
 def check_settings(connection: Opened, story: Story) -> Check:
     """Check that the settings of a campaign changed as it wrote down, and began as it began."""
     check = Check("settings")
+    try:
+        _compare_settings(check, connection, story)
+    except MALFORMED as error:
+        check.differ("version", "rows", f"{error} ({type(error).__name__})", "settings that can be read")
+    return check
+
+
+def _compare_settings(check: Check, connection: Opened, story: Story) -> None:
     known: Sequence[Version] = Traces(connection).versions(story.begun)
     for key in changes(story.begun.settings, known[0].settings):
         check.differ("version 0", key, _at(known[0].settings, key), _at(story.begun.settings, key))
@@ -97,7 +105,6 @@ def check_settings(connection: Opened, story: Story) -> Check:
             check.prove()
         else:
             check.differ(f"version {after.number}", "changed", after.changed, changed)
-    return check
 
 
 def _at(settings: Any, key: str) -> Any:

@@ -8,7 +8,13 @@ from typing import Any
 
 ACCOUNT = "account"  # the column of differences whose values are numbers of accounts
 SHOWN = 10  # differences of a check that are told one by one
-MALFORMED = (ArithmeticError, LookupError, TypeError, ValueError)  # what rows raise that no campaign has stored
+MALFORMED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)  # what rows raise that no campaign has stored
 CLOSE = 1e-9  # relative: what processors and libraries may differ in the last digits of a logarithm
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from socialcrawl.crawls import Crawling
+from socialcrawl.errors import StoreError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.model import Node
 from socialcrawl.store.bills import sum_bills
@@ -40,7 +41,13 @@ def verify(connection: Opened, campaign: str | None = None, watch: Watch = lambd
 
 
 def _one(connection: Opened, name: str, watch: Watch) -> Verified:
-    story = read_story(connection, name)
+    try:
+        story = read_story(connection, name)
+    except MALFORMED as error:
+        raise StoreError(
+            f"The settings or accounts of the campaign {name!r} are none that socialcrawl stores ({error}): something "
+            "else has written to the database. Verify a copy from before."
+        ) from error
     replay = Replay(connection, story)
     crawl = _run(replay.picks, replay, watch)
     outcomes = Outcomes(connection, story)
