@@ -95,8 +95,8 @@ def written(row):
 @pytest.mark.parametrize("name", ["ann", "bob", "cy", "the.long-named_one_of_all"])
 def test_author_feeds_to_the_end_equal_the_file(sky, client, name, size):
     items = paged(client.app.bsky.feed.get_author_feed, "feed", actor=sky.did(name), limit=size)
-    own = [row for row in ROWS if row.author.lower() == name]
-    assert [told(sky, item) for item in items] == [written(row) for row in reversed(own)]
+    own = [written(row) for row in reversed(ROWS) if row.author.lower() == name]
+    assert [told(sky, item) for item in items] == [one for one in own if one[1] not in MISSING]
 
 
 def test_mentions_stand_at_their_bytes_for_the_client(sky, client):

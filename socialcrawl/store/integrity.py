@@ -19,7 +19,9 @@ select n, batch from pick p where campaign = :campaign and not exists (select 1 
 where q.campaign = p.campaign and (q.n = p.n and p.batch = p.n or q.n = p.n - 1 and q.batch = p.batch))""",
     ("pick", "outcome"): """
 select p.n, 'missing' from pick p where p.campaign = :campaign
-and p.n < (select max(n) from outcome where campaign = :campaign)
+and p.n < (select max(o.n) from outcome o join pick q on q.campaign = o.campaign and q.n = o.n
+  where o.campaign = :campaign and q.batch in (select b.batch from request r
+    join pick b on b.campaign = r.campaign and b.n = r.n where r.campaign = :campaign))  -- not what came from a file
 and not exists (select 1 from outcome o where o.campaign = p.campaign and o.n = p.n)""",
     ("outcome", "n"): """
 select o.n, 'there is no such pick' from outcome o where o.campaign = :campaign
