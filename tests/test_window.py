@@ -103,6 +103,28 @@ def test_nothing_waits_while_a_slot_is_certainly_free(case, bare):
         assert recent(2 * LONGEST + 2 * ROUNDING) >= k, f"waits at {instant} though the last window cannot be full"
 
 
+@pytest.mark.parametrize("later", [0.0, 0.5])
+def test_a_request_that_did_not_reach_the_server_leaves_its_slot_whenever_it_left(later):
+    window = FixedWindow(2, 10.0)
+    window.take(100.0)
+    window.learn(Limit(most=2, left=1, resets=110.0), 100.0, 100.0, sent=100.0)
+    window.take(100.0 + later)
+    assert window.when(101.0) >= 110.0
+    window.give_back(100.0 + later)
+    assert window.when(101.0) == 101.0
+
+
+def test_a_request_that_the_headers_count_already_is_not_given_back():
+    window = FixedWindow(3, 10.0)
+    window.take(100.0)
+    window.learn(Limit(most=3, left=2, resets=110.0), 100.0, 100.0, sent=100.0)
+    window.take(101.0)
+    window.take(101.5)
+    window.learn(Limit(most=3, left=0, resets=110.0), 102.0, 102.0, sent=101.5)
+    window.give_back(101.0)
+    assert window.used(103.0) == 3
+
+
 @settings(deadline=None, max_examples=many(60))
 @given(st.lists(st.tuples(st.floats(0.01, 0.5), st.floats(0.01, 0.5)), min_size=80, max_size=80), CASE, st.booleans())
 def test_with_work_at_all_times_windows_are_full_and_follow_at_once(ways, case, bare):

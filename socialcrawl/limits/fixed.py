@@ -29,7 +29,7 @@ class FixedWindow(SlidingWindow):
         early, end: the earliest and the latest one at which it can end; from `end` on none is known to be open.
         told: the requests used by the headers' count, and those sent since; None where no headers told.
         telling: when the request left whose headers told so.
-        counted: when these headers came: what left later was added to their count.
+        added: when the requests left that were added to the headers' count, since these came.
         alone: when the request left that flies alone, while it does.
         sounding: whether the next request flies alone although a window is open.
         length: seconds from the request that opens a window to the end that we keep; None until a reply has shown it.
@@ -41,7 +41,8 @@ class FixedWindow(SlidingWindow):
         self.first, self.early, self.end = -inf, -inf, -inf
         self.span = d  # no request counts for longer
         self.told: int | None = None
-        self.telling = self.counted = -inf
+        self.telling = -inf
+        self.added: list[float] = []
         self.alone: float | None = None
         self.sounding = False
         self.heard = -inf  # when the last reply came
@@ -86,6 +87,7 @@ class FixedWindow(SlidingWindow):
             self.told = None
         elif self.told is not None:
             self.told += 1
+            self.added.append(now)
         if self.alone is not None:  # as a ledger has it where a process died: nothing flew alone
             self.alone, self.sounding = None, True
         elif self.opens(now) and len(self.received.flying) == 1:
@@ -125,7 +127,8 @@ class FixedWindow(SlidingWindow):
     def give_back(self, sent: float) -> None:
         """Uncount the request that left at `sent`: it has not reached the server."""
         super().give_back(sent)
-        if self.told is not None and sent > self.counted:
+        if self.told is not None and sent in self.added:
+            self.added.remove(sent)
             self.told -= 1
         if sent == self.alone:
             self.alone, self.sounding = None, True
@@ -169,7 +172,8 @@ class FixedWindow(SlidingWindow):
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
         super().shift(delta)
         self.first, self.early, self.end = self.first + delta, self.early + delta, self.end + delta
-        self.heard, self.telling, self.counted = self.heard + delta, self.telling + delta, self.counted + delta
+        self.heard, self.telling = self.heard + delta, self.telling + delta
+        self.added.clear()
         self._opened = None if self._opened is None else self._opened + delta
 
     def room(self, now: float, until: float) -> int:
@@ -220,7 +224,8 @@ class FixedWindow(SlidingWindow):
     def _believe(self, spent: int, rest: float | None, sent: float, at: float) -> None:
         """Take in the headers of a reply that flew alone: used by them, and what a dead process may still have sent."""
         if spent > 0:
-            self.told, self.telling, self.counted = spent + self.received.since(at + TINY), sent, at
+            self.told, self.telling = spent + self.received.since(at + TINY), sent
+            self.added.clear()
         if rest is None:
             return
         low, high = sent + rest - ROUNDING, at + rest + ROUNDING  # when the server's window ends
@@ -231,8 +236,9 @@ class FixedWindow(SlidingWindow):
 
     def _tighten(self, spent: int, rest: float | None, sent: float, at: float) -> None:
         """Take in the headers of a reply that was not late, where they make things stricter."""
-        if spent > self.used(at):
-            self.told, self.telling, self.counted = spent, sent, at
+        if spent >= self.used(at):
+            self.told, self.telling = spent, sent
+            self.added.clear()
         if rest is not None and at + rest > self.end + ROUNDING:
             self._stretch(rest, at + rest + ROUNDING)
 
