@@ -36,6 +36,7 @@ MILLS_PER_DOLLAR = 100_000
 LARGEST = 2**63 - 1  # the largest integer that a database can hold
 USEFUL = ("ok", "missing", "held")  # kinds of replies that a talk goes on from, also after a restart
 STEPS = ("expand", "recrawl", "probe", "walk")  # acts that are steps of a campaign: what its budget of steps counts
+VISITS = ("expand", "walk")  # steps that are for all posts of an account; others may bring none
 ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of who is on the topic, and of who is on the wider topic only
 FAILED = ("broken", "lost")  # kinds of replies that are none: the server is in trouble, or the network
 PUT_OFF = (

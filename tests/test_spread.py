@@ -20,9 +20,13 @@ DONE = Done(requests=450, posts=9_000, queries=1, found=0, asked=400, steps=400)
 NEEDS = ("requests", "posts", "money")
 
 
+def summed(values):
+    return Sums(len(values), float(sum(values)), float(sum(one * one for one in values)))
+
+
 @given(numbers, numbers)
 def test_variation_and_change_are_those_of_numpy(first, second):
-    found, mean, before = measure_spread(Sums.of(first), Sums.of(second)), np.mean(second), np.mean(first)
+    found, mean, before = measure_spread(summed(first), summed(second)), np.mean(second), np.mean(first)
     assert found.variation == pytest.approx(np.std(second, ddof=1) / mean if mean else 0.0, abs=1e-6)
     assert found.change == pytest.approx(log(mean / before) if mean and before else 0.0)
     assert (found.steps, found.used) == (len(first) + len(second), len(second))
@@ -71,7 +75,7 @@ def test_of_independent_draws_far_more_than_95_percent_of_the_means_lie_in_the_r
     draw, held = np.random.default_rng(7), 0
     for _ in range(400):
         values = draw.lognormal(3.0, 0.5, 300)
-        low, high = measure_spread(Sums.of(values[:100]), Sums.of(values[100:200])).factors(100)
+        low, high = measure_spread(summed(values[:100]), summed(values[100:200])).factors(100)
         held += low <= values[200:].mean() / values[100:200].mean() <= high
     assert held >= 0.97 * 400
 

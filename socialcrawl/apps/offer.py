@@ -311,9 +311,10 @@ def _amount(amount: Amount) -> dict[str, Any]:
 
 def _ranges(found: Quote) -> dict[str, list[float]]:
     """Return the 95 % ranges of the probable total, as `_amount` names its parts."""
-    ends = {"dollars" if name == "money" else name: pair for name, pair in found.ranges.items()}
-    units = {"dollars": MILLS_PER_DOLLAR}
-    return {name: [number / units.get(name, 1) for number in pair] for name, pair in ends.items()}
+    ranges = {name: list(ends) for name, ends in found.ranges.items() if name != "money"}
+    if "money" in found.ranges:
+        ranges["dollars"] = [mills / MILLS_PER_DOLLAR for mills in found.ranges["money"]]
+    return ranges
 
 
 def _whole(number: float) -> int | None:

@@ -1,8 +1,11 @@
 """`socialcrawl quote`: what a campaign needs, before its first request; and the confirmation above a price."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 from rich.console import Console
 
@@ -19,31 +22,43 @@ from socialcrawl.store.statistics import done, typical
 
 
 def already(meant: Plan) -> Done:
-    """What a campaign has done and spent; nothing is made or changed where it has not begun.
+    """Return what a campaign has done and spent; nothing is made or changed where it has not begun.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    return known(meant)[0]
+    with _looked_at(meant) as connection:
+        return Done() if connection is None else _done(meant, connection)
 
 
 def known(meant: Plan) -> tuple[Done, Typical]:
-    """What a campaign has done and spent, and what the answers in its database are like.
+    """Return what a campaign has done and spent, and what the answers in its database are like.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    where, shape = meant.settings.database, meant.shape
-    if missing(where):
-        return Done(), Typical()
-    with looked_at(where) as connection:
-        if not usable(connection, where):
+    with _looked_at(meant) as connection:
+        if connection is None:
             return Done(), Typical()
-        reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
-        settings = meant.settings
-        linked = settings.refresh.linked if shape.tests else None
-        spent = done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
-        return spent, typical(connection, shape.roles, settings.name)
+        return _done(meant, connection), typical(connection, meant.shape.roles, meant.settings.name)
+
+
+@contextmanager
+def _looked_at(meant: Plan) -> Iterator[Any]:
+    """Yield a connection that reads a campaign's database; None where there is none, or nothing in it."""
+    where = meant.settings.database
+    if missing(where):
+        yield None
+        return
+    with looked_at(where) as connection:
+        yield connection if usable(connection, where) else None
+
+
+def _done(meant: Plan, connection: Any) -> Done:
+    settings = meant.settings
+    reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
+    linked = settings.refresh.linked if meant.shape.tests else None
+    return done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
 
 
 def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:

@@ -16,13 +16,12 @@ from socialcrawl.build import Campaign
 from socialcrawl.daemon.eyes import note
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.spread import FEW, Needs
-from socialcrawl.model import STEPS, Grant, Outcome, Reply, Wait
+from socialcrawl.model import STEPS, VISITS, Grant, Outcome, Reply, Wait
 from socialcrawl.protocols import Batch
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.words import pluralize, span, tidy
 
-VISITS = ("expand", "walk")  # steps that are for posts; others may bring none, and need no more for that
 EVERY = 5.0  # seconds between plain lines
 
 
@@ -79,19 +78,20 @@ class View:
         before enough steps were done, or where nobody knows how long windows last.
         """
         steps = campaign.settings.crawl.steps
-        ahead = 0 if steps is None else steps - campaign.crawl.taken
-        if steps is not None and ahead <= 0:
+        if steps is None:
+            return None
+        ahead = steps - campaign.crawl.taken
+        if ahead <= 0:
             return 0.0, 0.0
-        ends = self.needs.ahead(ahead, FEW) if ahead else None
+        ends = self.needs.ahead(ahead, FEW)
         if ends is None or self._first is None or self.needs.total <= self._first[1]:
             return None
         work, asked = self._first
         each, now = (self._work() - work) / (self.needs.total - asked), campaign.clock.now()
-        windows = [campaign.planner.done(campaign.plan.timeline, ceil(requests), now) for requests in ends]
-        low, high = windows
-        return (
-            None if low is None or high is None else (max(low - now, each * ends[0]), max(high - now, each * ends[1]))
-        )
+        low, high = (campaign.planner.done(campaign.plan.timeline, ceil(requests), now) for requests in ends)
+        if low is None or high is None:
+            return None
+        return max(low - now, each * ends[0]), max(high - now, each * ends[1])
 
     def _work(self) -> float:
         """Return the seconds since the start in which nothing was waited for."""

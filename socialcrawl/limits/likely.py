@@ -56,7 +56,7 @@ class Typical:
         return_named: the share of returns that begin with a look-up.
         again: the share of pages of a timeline that are asked for twice, where profiles come before posts: those on
             which an account repeats posts of others.
-        spreads: how much the steps of the campaign differed, by what they need: requests | posts | users | money.
+        spreads: how much the steps of the campaign differed, by what they need: requests | posts | money.
         rests: on what a number rests, by its name: COUNTED | STORED; ASSUMED where nothing is said.
     """
 
@@ -134,8 +134,8 @@ def likely(
     """
     done = done or Done()
     course = _Course(shape, typical, left(shape, done, now))
-    course_of = (_scaled(phase, scale) if scale else phase for phase in phases(shape, typical, done, now))
-    reached = next((end for phase in course_of if (end := course.go(phase))), None)
+    ahead = (_scaled(phase, scale) if scale else phase for phase in phases(shape, typical, done, now))
+    reached = next((end for phase in ahead if (end := course.go(phase))), None)
     spent = course.spent
     return course.used, replace(spent, seconds=max(spent.seconds, course.waited)), reached
 

@@ -7,7 +7,7 @@ of steps, and, on one side, the change from the first half of the steps to the s
 by crawls of known graphs; docs/limits.md has the measured coverage.
 """
 
-from collections.abc import Sequence
+from array import array
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 
@@ -64,11 +64,6 @@ class Sums:
     total: float
     squares: float = 0.0
 
-    @classmethod
-    def of(cls, needed: Sequence[float]) -> "Sums":
-        """Return the sums over some steps."""
-        return cls(len(needed), float(sum(needed)), float(sum(one * one for one in needed)))
-
 
 def measure_spread(before: Sums, used: Sums, read: float = 1.0, enough: int = ENOUGH) -> Spread:
     """Return how much the steps of a campaign differed.
@@ -91,25 +86,33 @@ class Needs:
     """What each step of a run needed, in order, as running sums, from which both halves are read off at any time."""
 
     def __init__(self) -> None:
-        self._sums = [Sums(0, 0.0)]
-        self._read = [0]
+        self._totals, self._squares = array("d", [0.0]), array("d", [0.0])
+        self._read = array("q", [0])
 
     def add(self, needed: float, *, read: bool) -> None:
         """Note what the next step needed, and whether it brought posts."""
-        last = self._sums[-1]
-        self._sums.append(Sums(last.count + 1, last.total + needed, last.squares + needed * needed))
+        self._totals.append(self._totals[-1] + needed)
+        self._squares.append(self._squares[-1] + needed * needed)
         self._read.append(self._read[-1] + read)
 
     @property
     def total(self) -> float:
         """What all steps needed together."""
-        return self._sums[-1].total
+        return self._totals[-1]
 
     def ahead(self, steps: int, enough: int) -> tuple[float, float] | None:
         """Return the ends of the 95 % range of what the next `steps` need together; None where there is none."""
-        middle, last = self._sums[(len(self._sums) - 1) // 2], self._sums[-1]
-        used = Sums(last.count - middle.count, last.total - middle.total, last.squares - middle.squares)
-        read = (self._read[-1] - self._read[middle.count]) / used.count if used.count else 0.0
-        factors = measure_spread(middle, used, read, enough).factors(steps)
-        mean = used.total / used.count if used.count else 0.0
-        return None if factors is None else (factors[0] * mean * steps, factors[1] * mean * steps)
+        last = len(self._read) - 1
+        middle = last // 2
+        before, used = self._between(0, middle), self._between(middle, last)
+        if not used.count:
+            return None
+        read = (self._read[last] - self._read[middle]) / used.count
+        factors = measure_spread(before, used, read, enough).factors(steps)
+        together = used.total / used.count * steps
+        return None if factors is None else (factors[0] * together, factors[1] * together)
+
+    def _between(self, begin: int, end: int) -> Sums:
+        """Return the sums over the steps from number `begin` to before number `end`."""
+        total, squares = (sums[end] - sums[begin] for sums in (self._totals, self._squares))
+        return Sums(end - begin, total, squares)

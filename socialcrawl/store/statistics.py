@@ -6,12 +6,12 @@ They read; they change nothing, and understand every schema since the first.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Text, bindparam, text
+from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam, text
 
 from socialcrawl.limits.likely import STORED, Typical
 from socialcrawl.limits.shape import REPEATED, Done, Roles
 from socialcrawl.limits.spread import ENOUGH, FEW, Spread, Sums, measure_spread
-from socialcrawl.model import STEPS, unix
+from socialcrawl.model import STEPS, VISITS, unix
 
 LEAST = 10  # observations that a mean has to rest on
 
@@ -56,30 +56,22 @@ KNOWN = """
 select count(*) from account
 where platform = :platform and platform_id is not null and handle in :names
 """
-# Steps that ended: those of a campaign, and what each of its later ones needed.
-ENDED = """
-from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
-where p.campaign = :campaign and p.act in :steps and coalesce(o.missing, '') <> 'temporary'
-"""
-STEPS_DONE = f"select count(*) {ENDED}"
-LATER = f"select p.n {ENDED} order by p.n limit 1 offset :half"
+# What the steps of a campaign needed, for both halves of those that ended.
+NEEDS = ("requests", "posts", "money")
 NEEDED = """
-select count(*) filter (where n < :since), count(*) filter (where n >= :since),
-  count(*) filter (where n >= :since and (posts > 0 or act not in ('expand', 'walk'))), {sums}
-from (
+with step as (
   select p.n, p.act, count(r.n) as requests, coalesce(sum(r.posts), 0) as posts,
-    coalesce(sum(coalesce(r.cost, r.most)), 0) as money
+    coalesce(sum(coalesce(r.cost, r.most)), 0) as money,
+    row_number() over (order by p.n) > count(*) over () / 2 as later
   from pick p join outcome o on o.campaign = p.campaign and o.n = p.n
   left join request r on r.campaign = p.campaign and r.n = p.n and coalesce(r.kind, '') <> 'held'
   where p.campaign = :campaign and p.act in :steps and coalesce(o.missing, '') <> 'temporary'
-  group by p.n, p.act) as step
+  group by p.n, p.act)
+select min(n), count(*), count(*) filter (where posts > 0 or act not in :visits),
+  sum(requests), sum(1.0 * requests * requests), sum(posts), sum(1.0 * posts * posts),
+  sum(money), sum(1.0 * money * money)
+from step group by later order by later
 """
-NEEDS = ("requests", "posts", "money")
-SUMS = ", ".join(
-    f"coalesce(sum({what}) filter (where {{}}), 0)".format(half)
-    for name in NEEDS
-    for what, half in ((name, "n < :since"), (name, "n >= :since"), (f"1.0 * {name} * {name}", "n >= :since"))
-)
 RECENT = " and {0}.campaign = :campaign and {0}.n >= :since"
 # Only answers of the platform: what was held was one before. Returns bring what is new, and no pages of an account.
 # Of a page that was asked for twice the second answer counts.
@@ -241,21 +233,17 @@ def typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
 def _later(connection: Connection, name: str) -> tuple[dict[str, int], dict[str, Spread]]:
     """Return where the later half of a campaign's steps begins, and how they differed; nothing while they are few."""
     campaign = connection.execute(text(NUMBER), {"name": name}).scalar()
-    steps: dict[str, Any] = {"campaign": campaign, "steps": list(STEPS)}
-    if campaign is None or (done := _one(connection, STEPS_DONE, **steps)[0]) < FEW:
+    if campaign is None:
         return {}, {}
-    since = {"campaign": int(campaign), "since": int(_one(connection, LATER, **steps, half=done // 2)[0])}
-    before, used, read, *sums = _one(connection, NEEDED.format(sums=SUMS), **since, steps=list(STEPS))
-    found = {
-        what: measure_spread(
-            Sums(before, float(sums[3 * k])),
-            Sums(used, float(sums[3 * k + 1]), float(sums[3 * k + 2])),
-            read / used,
-            FEW if what == "requests" else ENOUGH,
-        )
-        for k, what in enumerate(NEEDS)
-    }
-    return since, found
+    halves: list[Any] = list(_run(connection, NEEDED, campaign=campaign, steps=list(STEPS), visits=list(VISITS)))
+    if sum(half[1] for half in halves) < FEW:
+        return {}, {}
+    begins, count, read = halves[1][:3]
+    spreads = {}
+    for place, needed in enumerate(NEEDS):
+        before, used = (Sums(half[1], *map(float, half[3 + 2 * place : 5 + 2 * place])) for half in halves)
+        spreads[needed] = measure_spread(before, used, read / count, FEW if needed == "requests" else ENOUGH)
+    return {"campaign": int(campaign), "since": int(begins)}, spreads
 
 
 def _recent(sql: str, table: str, since: Mapping[str, int]) -> str:
@@ -270,7 +258,12 @@ def spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]
 
 
 def _one(connection: Connection, sql: str, **values: Any) -> Any:
+    return _run(connection, sql, **values).one()
+
+
+def _run(connection: Connection, sql: str, **values: Any) -> CursorResult[Any]:
+    """Run a query in which values may be lists."""
     lists: list[BindParameter[Any]] = [
         bindparam(name, expanding=True, type_=Text) for name, value in values.items() if isinstance(value, list)
     ]
-    return connection.execute(text(sql).bindparams(*lists), values).one()
+    return connection.execute(text(sql).bindparams(*lists), values)
