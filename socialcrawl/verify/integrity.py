@@ -1,11 +1,12 @@
 """Whether the rows of a database belong together."""
 
+from collections.abc import Mapping
+
 from socialcrawl.store.database import Opened
 from socialcrawl.store.integrity import (
     ORDER,
     REFERENCES,
     SHARED,
-    Stray,
     count_rows,
     find_gaps,
     find_strays,
@@ -19,20 +20,14 @@ ROLLED_BACK = "numbers that the ledger skips: a server does so where a transacti
 
 def check_order(connection: Opened, campaign: int) -> Check:
     """Check that decisions are numbered without gaps, in batches, and that each finished one has its outcome."""
-    check = Check("order of decisions")
-    for stray in find_strays(connection, ORDER, campaign):
-        _note(check, stray, "what the rows beside it say")
-    check.prove(count_rows(connection, ("pick", "outcome", "epoch", "version"), campaign) - check.differing)
-    return check
+    tables = ("pick", "outcome", "epoch", "version")
+    return _check("order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say")
 
 
 def check_references(connection: Opened, campaign: int) -> Check:
     """Check that picks, links, requests and shadows refer to rows that are there."""
-    check = Check("references")
-    for stray in find_strays(connection, REFERENCES, campaign):
-        _note(check, stray, "a row that is there")
-    check.prove(count_rows(connection, ("pick", "link", "request", "shadow"), campaign) - check.differing)
-    return check
+    tables = ("pick", "link", "request", "shadow")
+    return _check("references", connection, REFERENCES, tables, campaign, expected="a row that is there")
 
 
 def check_shared(connection: Opened, *, whole: bool = True) -> list[Check]:
@@ -42,10 +37,10 @@ def check_shared(connection: Opened, *, whole: bool = True) -> list[Check]:
         connection: the database, in a transaction.
         whole: whether it has the requests of all campaigns, so that their numbers have no gaps.
     """
-    posts, origins = Check("references of posts and mentions"), Check("origins of posts")
-    for stray in find_strays(connection, SHARED):
-        _note(posts, stray, "a row that is there")
-    posts.prove(count_rows(connection, ("post", "mention")) - posts.differing)
+    posts = _check(
+        "references of posts and mentions", connection, SHARED, ("post", "mention"), expected="a row that is there"
+    )
+    origins = Check("origins of posts")
     unlisted, wrong, some = find_unlisted(connection)
     for key in some:
         origins.differ(f"post {key}", "request that brought it", None, "a request that lists it")
@@ -67,5 +62,18 @@ def _check_numbers(connection: Opened) -> Check:
     return numbers
 
 
-def _note(check: Check, stray: Stray, told: str) -> None:
-    check.differ(f"{stray.table} {stray.number}", stray.column, stray.stored, told)
+def _check(
+    name: str,
+    connection: Opened,
+    searches: Mapping[tuple[str, str], str],
+    tables: tuple[str, ...],
+    campaign: int | None = None,
+    *,
+    expected: str,
+) -> Check:
+    """Check that no row of some tables is found by searches for rows that do not belong there."""
+    check = Check(name)
+    for stray in find_strays(connection, searches, campaign):
+        check.differ(f"{stray.table} {stray.number}", stray.column, stray.stored, expected)
+    check.prove(count_rows(connection, tables, campaign) - check.differing)
+    return check
