@@ -15,6 +15,7 @@ from walking import both
 
 from socialcrawl.apps.auditing import accounts, as_object
 from socialcrawl.apps.cli_audit import audit
+from socialcrawl.apps.sample_report import percent
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.mock.server import running
 from socialcrawl.model import Who
@@ -211,7 +212,7 @@ def test_of_a_list_that_mostly_nobody_read_the_size_of_the_topic_is_not_known_bu
     assert found["size"]["high"] >= whole - len(read) - told + sure
     assert one["notes"][0].startswith(f"{whole - len(read) - told:,} of its {whole:,} accounts were never read here")
     text = " ".join(asked(file, "--held", crowd).stdout.split())
-    assert "the topic has so many accounts not known (" in text
+    assert "accounts in the topic not known (" in text
     assert "how many accounts the topic has is not known, only that they are" in text
     assert "are not held" not in text
 
@@ -258,6 +259,24 @@ def test_the_command_prints_tables_and_as_json_the_same_numbers(found, tmp_path)
     assert told["datasets"][0]["found"]["share"]["value"] == share.value
     one = json.loads(asked(file, "--of", "other", "--json").stdout)
     assert [dataset["name"] for dataset in one["datasets"]] == ["other"]
+
+
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_every_share_and_number_that_is_estimated_is_shown_with_its_interval(found, width, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", width)
+    shown = asked(file_of(tmp_path, crawled()), "--of", "small").stdout
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown  # nothing is cut off
+    words, one = shown.split(), found.datasets[0]
+    for gap in one.found.gaps:
+        for each in (gap.topic, gap.held, gap.lacking, gap.reach):
+            ends = [f"({percent(each.low)}", "to", f"{percent(each.high)})"]
+            assert any(words[i : i + 3] == ends for i in range(len(words)))
+    text, reach, size = " ".join(words), one.outlook.reach, one.found.size
+    assert f"linked to: {reach.value:,.0f} ({reach.low:,.0f} to {reach.high:,.0f})" in text
+    lacking, low, high = (part - one.found.on_topic for part in (size.value, size.low, size.high))
+    assert f"on-topic accounts that are not held: {lacking:,.0f} ({max(0, low):,.0f} to {high:,.0f})" in text
+    assert "of the accounts on topic that walks can reach, with 95 % intervals" in text
+    assert f"{round(one.outlook.rate * one.outlook.recent)} of the {one.outlook.recent} that it read last are" in text
 
 
 def test_gaps_are_told_by_language_and_add_up_to_what_is_not_held(tmp_path):

@@ -170,7 +170,7 @@ def test_walks_that_meet_nobody_new_are_to_read_the_neighbours_that_are_left():
 def test_of_nine_short_runs_that_begin_in_a_corner_hardly_one_misleads(title, monkeypatch):
     """Runs of 8 walkers that begin near each other; audits of what a crawl from there holds: 12.9 % of the topic."""
     told = nine(TWINS[title])
-    assert {one.at for one in told} == {"100 steps", "250 steps"}
+    assert {one.at for run in told for one in run} == {"100 steps", "250 steps"}
     assert misleading(told) <= 1
     monkeypatch.setattr("socialcrawl.sample.evidence.judge", lambda *_: Verdict(enough=True))
     assert misleading(nine(TWINS[title])) >= 5  # this is what the checks are for
@@ -178,14 +178,14 @@ def test_of_nine_short_runs_that_begin_in_a_corner_hardly_one_misleads(title, mo
 
 def nine(place):
     """What nine runs show at two short lengths."""
-    return [one for seed in range(9) for one in measured.shown(place, seed, (100, 250), 8, 3)]
+    return [[*measured.shown(place, seed, (100, 250), 8, 3)] for seed in range(9)]
 
 
-def misleading(told):
-    """How many of the times that intervals were shown more than a fifth of them did not hold the truth."""
-    shown = [one for one in told if one.low is not None]
-    each = [shown[i : i + 12] for i in range(0, len(shown), 12)]  # twelve intervals, shown or withheld together
-    return sum(sum(not one.holds for one in some) > 2 for some in each)
+def misleading(runs):
+    """How many of the times that intervals were shown more than a sixth of them did not hold the truth."""
+    times = [[one for one in run if one.at == at] for run in runs for at in ("100 steps", "250 steps")]
+    shown = [[one for one in some if one.low is not None] for some in times]
+    return sum(6 * sum(not one.holds for one in some) > len(some) for some in shown)
 
 
 @pytest.mark.parametrize(("title", "steps"), {"two communities": 1_000, "degrees with a heavy tail": 500}.items())

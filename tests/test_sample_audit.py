@@ -117,19 +117,23 @@ def test_more_budget_pays_where_the_lacking_are_linked_to(world):
     unclear = outlook(audit(drawn(world, 20, 6), 10))
     assert unclear.pays is None
     assert isnan(unclear.rate)
-    assert (unclear.gain(10), unclear.steps(1)) == (0.0, inf)
+    assert unclear.recent == 0
 
 
-def test_the_gain_of_more_steps_falls_as_what_is_within_reach_is_used_up(world):
+def test_the_accounts_within_reach_lie_in_the_interval_of_their_number(world):
+    held, near = int(world["held"].sum()), int((world["linked"] & ~world["held"]).sum())
+    found = [audit(drawn(world, 300, seed), held) for seed in range(100)]
+    assert sum(one.near.holds(near) for one in found) >= 90
+    for one in found:  # as many as there are to each held one
+        assert one.near.value == pytest.approx(held * one.reach.value / one.share.value)
+    assert isnan(audit(drawn(world, 300, 1), 0).near.value)
+    nobody = dict(world, held=np.zeros(5000, bool))
+    assert audit(drawn(nobody, 300, 1), 40).near.high == inf
+
+
+def test_how_many_of_the_accounts_read_last_were_on_topic_is_counted(world):
     found = outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), [*[True] * 900, *[True, False] * 100])
-    assert found.rate == pytest.approx(120 / 220)  # of the last fifth of the steps
-    held, limit = 0.0, found.reach.value
-    for _ in range(1000):  # step by step: a step finds one with a chance as what is left
-        held += found.rate * (limit - held) / limit
-    assert found.gain(1000) == pytest.approx(held, rel=0.01)
-    assert found.gain(found.steps(200.0)) == pytest.approx(200.0)
-    assert found.steps(limit + 1.0) == inf
-    assert found.steps(0.0) == 0.0
+    assert (found.recent, found.rate) == (220, 120 / 220)  # the last fifth
 
 
 def test_a_narrower_interval_needs_visits_by_the_square():

@@ -89,7 +89,10 @@ def test_a_report_of_a_topic_that_was_read_whole_says_that_it_counts():
         text = told(traces, "sample", 200)
     assert "every account on topic that walks can reach was read: the numbers below are counts, not estimates" in text
     assert "draws count" not in text
-    assert "drawn one by one" not in text
+    assert "drawn independently" not in text
+    assert "of the accounts on topic that walks can reach, counted" in text
+    assert "with 95 % intervals" not in text
+    assert " from to" not in text  # nothing was estimated
 
 
 def test_the_mean_and_the_distribution_of_out_degrees_are_the_true_ones(found):
@@ -176,7 +179,12 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
     assert f"{found.read:,} accounts read, {found.on_topic:,} on topic, by 8 walks that go on topic only" in text
     assert f"{found.draws:,} draws count, at {found.accounts:,} accounts" in text
     assert "enough data" in text
-    assert f"to know any share to +- 5 points takes about {roughly(found.more):,} more draws" in text
+    assert (
+        f"to know any share of the topic to +- 5 percentage points takes about {roughly(found.more):,} more draws"
+        in text
+    )
+    assert "of the accounts on topic that walks can reach, with 95 % intervals" in text
+    assert "of all visits were on topic" not in text  # these walks go nowhere else
     for words in ("steps after", "the seeds themselves", "most relevant accounts", "relevance per request"):
         assert words not in text
         assert words in collected

@@ -17,12 +17,13 @@ from socialcrawl.lab.sampling.worlds import Flags, Floats, Ints, sources
 from socialcrawl.model import Node, Pick
 from socialcrawl.run import run
 from socialcrawl.sample import audit as audits
+from socialcrawl.sample.audit import Audit
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.estimates import Estimate
+from socialcrawl.sample.estimates import NOTHING, Estimate, doubling, histogram
 from socialcrawl.sample.evidence import Evidence, evidence
 from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import UNREAD
-from socialcrawl.sample.staying import staying
+from socialcrawl.sample.staying import Links, staying
 from socialcrawl.sample.walks import Walks
 
 TITLE = "Samples and audits by walks"
@@ -65,11 +66,11 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What a sample tells with at one length, `at`, and the share of `links` that stay on topic; None: withheld."""
+    """What a sample tells with at one length, `at`, and what it says of `links`; None: withheld."""
 
     at: str
     seen: Evidence
-    links: Estimate | None
+    links: Links | None
 
 
 def shown(
@@ -93,11 +94,11 @@ def shown(
         yield from answers(place, look, topic, asked)
 
 
-def linked(walks: Walks, seen: Evidence) -> Estimate | None:
-    """The share of links that stay on topic, as the report shows it; None: withheld."""
+def linked(walks: Walks, seen: Evidence) -> Links | None:
+    """How many links stay on topic, as the report shows it; None: withheld."""
     if not seen.verdict.enough:
         return None
-    return staying(walks, seen.rows, seen.weight, whole=seen.verdict.whole).staying
+    return staying(walks, seen.rows, seen.weight, whole=seen.verdict.whole)
 
 
 def whole(crawl: Sample, place: Place) -> Ints:
@@ -163,42 +164,80 @@ def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Sho
     """What a sample and its audits show at one length, beside the truth of the accounts in `topic`, int64."""
     for name in asked.held:
         yield from _audited(place, look, topic, asked, name)
-    node, outs = look.seen.rows.node, out_degrees(place.world).astype(np.float64)
+    node, seen, outs = look.seen.rows.node, look.seen, out_degrees(place.world).astype(np.float64)
     for name, flags in (("a third of the accounts", asked.part), ("a corner of the topic", asked.corner)):
-        yield _shown(f"share: {name}", place, look, look.seen.series().share(flags[node]), flags[topic])
-    yield _shown("mean: links of an account", place, look, look.seen.series().mean(outs[node]), outs[topic])
+        yield _shown(f"share: {name}", place, look, seen.series().share(flags[node]), float(flags[topic].mean()))
+    yield _shown("mean: links of an account", place, look, seen.series().mean(outs[node]), float(outs[topic].mean()))
+    edges = doubling(float(outs[topic].max()))
+    bars = np.histogram(outs[topic], edges)[0]
+    bar = histogram(outs[node], edges, seen.weight, seen.rows.walker, confidence=seen.confidence)[int(np.argmax(bars))]
+    yield _shown("share: the highest bar of the histogram of links", place, look, bar.share, bars.max() / len(topic))
+    yield from _linked(place, look, topic, outs)
+
+
+def _linked(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Shown]:
+    """What a sample shows of where the links of accounts lead, `outs` of each, float64[n]."""
     there, on = (_counted(place, flags)[topic] for flags in (place.world.there, place.topic.on & place.world.there))
-    low, high = (None, None) if look.links is None else (look.links.low, look.links.high)
-    yield Shown("share: links to accounts on topic", place.title, look.at, low, high, float(on.sum() / there.sum()))
+    every, some = outs[topic], there > 0.0
+    links = look.links or Links(NOTHING, NOTHING, (), NOTHING)
+    lost = float((every - there).sum() / every.sum())
+    yield _shown("share: links to accounts on topic", place, look, links.staying, float(on.sum() / there.sum()))
+    own = float((on[some] / there[some]).mean())
+    yield _shown("mean: an account's share of links to accounts on topic", place, look, links.each, own)
+    if lost:
+        yield _shown("share: links to accounts that cannot be read", place, look, links.lost, lost)
 
 
 def _audited(place: Place, look: Look, topic: Ints, asked: Asked, name: str) -> Iterator[Shown]:
-    """What the audit of a collection shows."""
-    held, seen = asked.held[name], look.seen
-    linked_ = asked.linked[name] & ~held
-    largest = int(np.argmax(np.bincount(place.label[topic])))
-    truths = {
-        f"audit of {name}: share held": held[topic].mean(),
-        f"audit of {name}: accounts in the topic": float(len(topic)),
-        f"audit of {name}: linked to, not held": linked_[topic].mean(),
-        f"audit of {name}: gap of the largest group": ((place.label == largest) & ~held)[topic].mean(),
-    }
-    if not seen.verdict.enough:
-        yield from (Shown(what, place.title, look.at, None, None, float(truth)) for what, truth in truths.items())
-        return
-    node, mine = seen.rows.node, topic[held[topic]]
-    sample = audits.Sample(held[node], linked_[node], seen.weight, seen.rows.walker, group=place.label[node])
+    """What the audit of a collection shows; of its gaps, that of the largest group and the one listed first."""
+    held, seen, label = asked.held[name], look.seen, place.label
+    largest = int(np.argmax(np.bincount(label[topic])))
+    found = _audit(place, seen, topic, asked, name) if seen.verdict.enough else None
+    gaps = {} if found is None else {one.group: one for one in found.gaps}
+    first = largest if found is None else found.gaps[0].group
+    near, mine, widest = asked.linked[name] & ~held, label == largest, label == first
+    gap, top, search = gaps.get(largest), gaps.get(first), None if found is None else found.search
+    every = np.ones(len(held), bool)
+    told: list[tuple[str, Flags, Flags, Estimate | None]] = [
+        ("share held", held, every, found and found.share),
+        ("linked to, not held", near, every, found and found.reach),
+        ("neither held nor linked to", ~(held | near), every, found and found.beyond),
+        ("found by the search", asked.corner, every, search and search.found),
+        ("of what is held, found by the search", asked.corner, held, search and search.held),
+        ("found by the search, not held", asked.corner & ~held, every, search and search.only),
+        ("largest group, of the topic", mine, every, gap and gap.topic),
+        ("largest group, held of it", held, mine, gap and gap.held),
+        ("largest group, the gap", mine & ~held, every, gap and gap.lacking),
+        ("largest group, linked to", mine & near, every, gap and gap.reach),
+        ("gap listed first, of the topic", widest, every, top and top.topic),
+        ("gap listed first, held of it", held, widest, top and top.held),
+        ("gap listed first, the gap", widest & ~held, every, top and top.lacking),
+        ("gap listed first, linked to", widest & near, every, top and top.reach),
+    ]
+    counts = [("accounts in the topic", len(topic), found and found.size)]
+    counts += [("accounts linked to, not held", int(near[topic].sum()), found and found.near)]
+    for what, count, one in counts:
+        yield _shown(f"audit of {name}: {what}", place, look, one, count)
+    for what, some, of, one in told:
+        yield _shown(f"audit of {name}: {what}", place, look, one, float(some[topic[of[topic]]].mean()))
+
+
+def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -> Audit:
+    """The audit of a collection; the platform's search is taken to have found the corner of the topic."""
+    node, held = seen.rows.node, asked.held[name]
+    linked_, mine = asked.linked[name] & ~held, topic[held[topic]]
+    sample = audits.Sample(
+        held[node], linked_[node], seen.weight, seen.rows.walker, asked.corner[node], place.label[node]
+    )
     count = len(np.intersect1d(seen.found, mine)) if seen.verdict.whole else len(mine)
-    found = audits.audit(sample, count, least=len(seen.found), groups=None, confidence=seen.confidence)
-    gap = next((one.lacking for one in found.gaps if one.group == largest), seen.series().share(np.zeros(len(node))))
-    for (what, truth), one in zip(truths.items(), (found.share, found.size, found.reach, gap), strict=True):
-        yield Shown(what, place.title, look.at, one.low, one.high, float(truth))
+    return audits.audit(sample, count, least=len(seen.found), groups=None, confidence=seen.confidence)
 
 
-def _shown(what: str, place: Place, look: Look, found: Estimate, true: Flags | Floats) -> Shown:
-    """What a sample shows, or withholds, of something whose true mean over the topic is that of `true`."""
-    low, high = (found.low, found.high) if look.seen.verdict.enough else (None, None)
-    return Shown(what, place.title, look.at, low, high, float(true.mean()))
+def _shown(what: str, place: Place, look: Look, found: Estimate | None, truth: float) -> Shown:
+    """What a sample shows, or withholds, of something."""
+    withheld = found is None or not look.seen.verdict.enough
+    low, high = (None, None) if found is None or withheld else (found.low, found.high)
+    return Shown(what, place.title, look.at, low, high, float(truth))
 
 
 def _counted(place: Place, flags: Flags) -> Floats:

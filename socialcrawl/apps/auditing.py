@@ -13,7 +13,7 @@ from rich.table import Table
 
 from socialcrawl.apps.console import Text
 from socialcrawl.apps.progress import show_progress
-from socialcrawl.apps.sample_report import apart, count, finite, interval, judged, percent
+from socialcrawl.apps.sample_report import about_count, apart, count, finite, interval, judged
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.imports.datasets import gathered, spoken
 from socialcrawl.imports.naming import Naming
@@ -21,9 +21,9 @@ from socialcrawl.imports.trouble import Trouble
 from socialcrawl.plan import about
 from socialcrawl.platforms import known
 from socialcrawl.relevance import Hits
-from socialcrawl.reports.audited import Audited, Audits, audited
+from socialcrawl.reports.audited import GROUPS, Audited, Audits, audited
 from socialcrawl.reports.holdings import Listing
-from socialcrawl.sample.audit import Gap, Outlook
+from socialcrawl.sample.audit import Gap
 from socialcrawl.sample.estimates import Estimate
 from socialcrawl.settings import read
 from socialcrawl.store.address import where
@@ -32,7 +32,9 @@ from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_error, write_json
 from socialcrawl.words import pluralize
 
-REACH = ("reach", "beyond")  # what nobody knows of a list of accounts
+HALF = "to +- 5 percentage points"
+WIDEST = 10_000  # a width that every table of gaps fits into
+REACH = ("reach", "near", "beyond")  # what nobody knows of a list of accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,40 +122,45 @@ def show(console: Console, found: Audits) -> None:
     console.print(Text("\n".join(_sample(found))))
     if len(found.datasets) > 1 and found.verdict.enough:
         console.print()
-        console.print(_overview(found.datasets))
+        console.print(_overview(found))
     for one in found.datasets:
         console.print()
         console.print(
             Text(f"{one.name}: {pluralize(one.read, 'account')} read, {one.found.on_topic:,} of them on topic")
         )
         if found.verdict.enough:
+            console.print(Text(f"of the accounts on topic that walks can reach, {_how(found)}", style="italic"))
             console.print(_facts(one))
-        for title, gaps in ((f"gaps by {found.by}", one.found.gaps), ("gaps by language", one.languages)):
+        for by, gaps in ((found.by, one.found.gaps), ("language", one.languages)):
             if gaps:
                 console.print()
-                console.print(_gaps(title, gaps, linked=one.outlook is not None))
+                console.print(_fitting(console, _title(by, gaps), gaps, linked=one.outlook is not None))
         words = [*(_words(one) if found.verdict.enough else ()), *(f"note: {note}" for note in one.notes)]
         console.print(Text("\n".join(["", *words]) if words else ""))
 
 
 def _sample(found: Audits) -> Iterator[str]:
     accounts = pluralize(found.accounts, "on-topic account")
-    worth = f"{pluralize(found.draws, 'draw')} at {accounts}, worth about {found.effective:,.0f} drawn one by one"
+    draws = f"{pluralize(found.draws, 'draw')} at {accounts}"
+    worth = f"{draws}, which tell as much as about {found.effective:,.0f} accounts drawn independently"
     yield f"the sample {found.sample} of {found.topic}: {accounts if found.verdict.whole else worth}"
     yield from apart(found.parts)
     yield from judged(found.verdict)
     if found.more is not None and found.more >= 1:
-        yield f"about {count(found.more)} more draws would make any share below known to +- 5 points"
+        yield f"about {about_count(found.more)} more draws would narrow the interval of any share of the topic {HALF}"
 
 
-def _overview(datasets: Sequence[Audited]) -> Table:
-    table = Table(
-        title="what is held of the topic, with 95 % intervals", title_justify="left", box=None, pad_edge=False
-    )
+def _how(found: Audits) -> str:
+    return "counted" if found.verdict.whole else "with 95 % intervals"
+
+
+def _overview(found: Audits) -> Table:
+    title = f"what is held of the topic, {_how(found)}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", overflow="fold")
     for name in ("on topic", "share of the topic", "accounts in the topic"):
         table.add_column(name, justify="right")
-    for one in datasets:
+    for one in found.datasets:
         told = one.found
         sizes = interval(told.size, count)
         table.add_row(Text(one.name), f"{told.on_topic:,}", interval(told.share), sizes)
@@ -161,33 +168,45 @@ def _overview(datasets: Sequence[Audited]) -> Table:
 
 
 def _facts(one: Audited) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column("")
-    table.add_column("", no_wrap=True)
     found, search = one.found, one.found.search
-    rows = [("the topic has so many accounts", interval(found.size, count)), ("share held", interval(found.share))]
+    rows = [("accounts in the topic", interval(found.size, count)), ("share held", interval(found.share))]
     if one.outlook is not None:
         rows += [("not held, but linked to from what is held", interval(found.reach))]
         rows += [("neither held nor linked to", interval(found.beyond))]
     if search is not None:
         rows += [
-            ("the platform's search has found", interval(search.found)),
-            ("of what is held, it has found", interval(search.held)),
+            ("found by the platform's search so far", interval(search.found)),
             ("found by it and not held", interval(search.only)),
+            ("found by it, as a share of what is held", interval(search.held)),
         ]
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("")
+    table.add_column("", no_wrap=True)
     for words, told in rows:
         table.add_row(words, told)
     return table
 
 
-def _gaps(title: str, gaps: Sequence[Gap], *, linked: bool) -> Table:
+def _fitting(console: Console, title: str, gaps: Sequence[Gap], *, linked: bool) -> Table:
+    """The table of gaps; where it is wider than the console, intervals are below their estimates."""
+    table = _gaps(title, gaps, " ", linked=linked)
+    fits = console.measure(table, options=console.options.update_width(WIDEST)).maximum <= console.width
+    return table if fits else _gaps(title, gaps, "\n", linked=linked)
+
+
+def _title(by: str, gaps: Sequence[Gap]) -> str:
+    drawn = ", which are groups of the sample's accounts that mention each other" if by == "community" else ""
+    return f"gaps by {by}{drawn}" + (f": the {GROUPS} widest" if len(gaps) == GROUPS else "")
+
+
+def _gaps(title: str, gaps: Sequence[Gap], between: str, *, linked: bool) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", overflow="fold")
     for name in ("of the topic", "held of it", "the gap", *(["linked to"] if linked else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for gap in gaps:
-        told = [percent(gap.topic.value), interval(gap.held), interval(gap.lacking)]
-        table.add_row(Text(str(gap.group)), *told, *([percent(gap.reach.value)] if linked else []))
+        told = [gap.topic, gap.held, gap.lacking, *([gap.reach] if linked else [])]
+        table.add_row(Text(str(gap.group)), *(interval(one).replace(" ", between, 1) for one in told))
     return table
 
 
@@ -196,29 +215,31 @@ def _words(one: Audited) -> Iterator[str]:
     if not found.on_topic:
         yield "it holds nobody on topic: how large the topic is cannot be said"
     elif found.share.value == 0.0:
-        yield "none of the sample is held: the topic is larger than can be said, or is another one"
+        yield "none of the sample are held: the topic is larger than can be said, or is another one"
     elif isnan(found.size.value):
         yield f"how many accounts the topic has is not known, only that they are {_ends(found.size)}"
     elif isfinite(found.lacking):
-        yield f"about {count(found.lacking)} on-topic accounts are not held"
+        yield f"on-topic accounts that are not held: {interval(_less(found.size, found.on_topic), count)}"
     if outlook is not None:
         yield f"would more budget pay? {outlook.why}"
-        yield from _steps(outlook)
-    if one.more >= 1:
-        yield f"about {count(one.more)} more draws would make the share held known to +- 5 points"
+        if isfinite(outlook.reach.value):
+            yield f"on-topic accounts that are not held and linked to: {interval(outlook.reach, count)}"
+        if outlook.recent:
+            hits = round(outlook.rate * outlook.recent)
+            yield (
+                f"{hits:,} of the {outlook.recent:,} that it read last are on topic; that is no forecast, as each one "
+                "found leaves fewer within reach"
+            )
+    if 1 <= one.more < inf:
+        yield f"about {about_count(one.more)} more draws would narrow the interval of the share held {HALF}"
+
+
+def _less(size: Estimate, known: int) -> Estimate:
+    """How many are left of a number of accounts without those that are known."""
+    low, value, high = (max(0.0, one - known) for one in (size.low, size.value, size.high))
+    return replace(size, low=low, value=value, high=high)
 
 
 def _ends(size: Estimate) -> str:
     """The ends of an interval of a number of accounts."""
     return f"{count(size.low)} at least" + (f", {count(size.high)} at most" if size.high < inf else "")
-
-
-def _steps(outlook: Outlook) -> Iterator[str]:
-    """What so many more steps would bring, if they go on as the last ones."""
-    if not outlook.rate > 0.0 or not outlook.reach.value > 0.0:
-        return
-    half = outlook.steps(outlook.reach.value / 2.0)
-    yield (
-        f"lately a step found {outlook.rate:.2g} on-topic accounts; at that rate 1,000 more find about "
-        f"{count(outlook.gain(1000.0))}" + (f", and {count(half)} find half of those linked to" if half < inf else "")
-    )

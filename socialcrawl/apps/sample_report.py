@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
-from socialcrawl.reports.sampled import Sampled
+from socialcrawl.reports.sampled import MOST, Sampled
 from socialcrawl.sample.estimates import Bar, Estimate
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
@@ -72,7 +72,8 @@ def count(value: float) -> str:
     return "any number" if value == inf else f"{value:,.0f}"
 
 
-def _about(value: float) -> str:
+def about_count(value: float) -> str:
+    """Return an estimated number of accounts, of two digits."""
     return count(value if value == inf else roughly(value))
 
 
@@ -87,7 +88,7 @@ def judged(verdict: Verdict) -> Iterator[str]:
     if verdict.whole:
         yield "every account on topic that walks can reach was read: the numbers below are counts, not estimates"
     elif verdict.enough:
-        yield "enough data"
+        yield "enough data: where the walks began no longer matters, as far as their visits tell"
     else:
         more = (
             "and the walks have ended: set length or samples higher"
@@ -134,14 +135,16 @@ def _of(part: Part) -> str:
     return f"a part that was not read whole, {_read(part.accounts)} so far"
 
 
-def shares(title: str, rows: Rows, words: Callable[[float], str] = percent) -> Group:
-    """A table of estimates with the ends of their intervals, under a title that may be wider."""
+def _shares(title: str, rows: Rows, *, counted: bool) -> Group:
+    """A table of shares under a title that may be wider; estimates have the ends of their intervals."""
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")
-    for name in ("estimate", "from", "to"):
+    for name in ("share",) if counted else ("estimate", "from", "to"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, one in rows:
-        table.add_row(Text(name), words(one.value), words(one.low), words(one.high))
+        table.add_row(
+            Text(name), *(percent(part) for part in ((one.value,) if counted else (one.value, one.low, one.high)))
+        )
     return Group(Text(title, style="italic"), table)
 
 
@@ -165,35 +168,38 @@ def _quality(found: Sampled) -> Iterator[str]:
     burning = f"; {left} not got beyond the burn-in, and no draws that count" if found.burning else ""
     yield f"{pluralize(found.draws, 'draw counts', 'draws count')}, at {pluralize(found.accounts, 'account')}{burning}"
     worth = pluralize(round(found.effective), "account")
+    visits = "" if found.focus == "hard" else f"; {percent(found.precision)} of all visits were on topic"
     yield (
-        f"they tell as much as about {worth} drawn one by one; {percent(found.precision)} of all visits were on topic, "
-        f"{pluralize(found.jumps, 'jump')} out of traps"
+        f"they tell as much as about {worth} drawn independently{visits}; {pluralize(found.jumps, 'jump')} out of traps"
     )
     if found.more is not None and found.more >= 1 and found.steps is not None:
         yield (
-            f"to know any share to +- 5 points takes about {_about(found.more)} more draws: {_about(found.steps)} more "
-            "accounts to read, at the rate so far"
+            f"to know any share of the topic to +- 5 percentage points takes about {about_count(found.more)} more "
+            f"draws: {about_count(found.steps)} more accounts to read, at the rate so far; fewer if all accounts on "
+            "topic are read before"
         )
     elif found.more is not None:
-        yield "any share is known to +- 5 points"
+        yield "any share of the topic is known to +- 5 percentage points"
 
 
 def _tables(found: Sampled) -> Iterator[Group]:
-    title = "the topic's accounts, with 95 % intervals"
-    each = [("links of on-topic accounts that lead to on-topic ones", found.links.staying)]
-    each += [("the same, as each account's own share", found.links.each)]
+    counted = found.verdict.whole
+    how = "counted" if counted else "with 95 % intervals"
+    each = [("of all their links, those to accounts on topic", found.links.staying)]
+    each += [("the same, as the mean of each account's own share", found.links.each)]
     if found.links.lost.value > 0.0:
-        each += [("links that lead to accounts that cannot be read, left out of both", found.links.lost)]
-    each += [(f"write of {word}", one) for word, one in found.subtopics.items()]
-    yield shares(title, each)
-    mean = f"{number(found.outs.value)} ({number(found.outs.low)} to {number(found.outs.high)})"
-    yield shares(f"others that an account links to, in the mean {mean}", _bars(found.degrees, _doublings))
+        each += [("of all their links, those to accounts that cannot be read, left out of both", found.links.lost)]
+    each += [(f"accounts with a post that was read and has {word}", one) for word, one in found.subtopics.items()]
+    yield _shares(f"of the accounts on topic that walks can reach, {how}", each, counted=counted)
+    title = f"accounts by the number of others that they link to, in the mean {interval(found.outs, number)}"
+    yield _shares(title, _bars(found.degrees, _doublings), counted=counted)
     if found.links.bars:
-        yield shares("share of its links that are on topic", _bars(found.links.bars, _tenths))
-    if found.hosts:
-        yield shares("instances or hosts", found.hosts.items())
-    if found.languages:
-        yield shares("language that it writes in most", found.languages.items())
+        title = "accounts by the share of their links that lead to accounts on topic"
+        yield _shares(title, _bars(found.links.bars, _tenths), counted=counted)
+    for title, parts in (("instance or host", found.hosts), ("the language that they write in most", found.languages)):
+        if parts:
+            most = f", the {MOST} largest" if len(parts) == MOST else ""
+            yield _shares(f"accounts by {title}{most}", parts.items(), counted=counted)
 
 
 def _bars(bars: Sequence[Bar], name: Callable[[Bar], str]) -> Rows:

@@ -9,7 +9,7 @@ others need other seeds. The topic is what walks can reach: an on-topic account 
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isnan, log, nan
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ class Audit:
         share: the share of the topic that the dataset holds.
         size: how many accounts the topic has; its effective size and note are those of the share.
         on_topic: how many on-topic accounts the dataset holds.
-        reach: the share of the topic that is not held, and linked to from the dataset.
+        reach: the share of the topic that is not held, and linked to from the dataset; `near`: how many accounts.
         beyond: the share of the topic that is neither held nor linked to.
         gaps: by group, the widest first.
         search: what the platform's search covers; None where nobody searched.
@@ -100,6 +100,7 @@ class Audit:
     size: Estimate
     on_topic: int
     reach: Estimate
+    near: Estimate
     beyond: Estimate
     gaps: tuple[Gap, ...] = ()
     search: Search | None = None
@@ -112,37 +113,21 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What more steps of the collection would bring, if they go on as the last ones did.
-
-    The rate falls as those within reach are used up: after x steps, reach (1 - exp(-rate x / reach)) more are held.
+    """What speaks for and against more steps of the collection.
 
     Attributes:
         reach: how many on-topic accounts are not held and linked to, the estimate and its interval.
-        rate: on-topic accounts a step, lately; NaN where the collection has made no step.
+        recent: how many accounts it read last, in RECENT of its steps; `rate`: the share of them that are on topic,
+            counted; NaN where the collection has made no step.
         pays: whether more budget would pay; None where the sample cannot tell.
         why: the same in words.
     """
 
     reach: Estimate
+    recent: int
     rate: float
     pays: bool | None
     why: str
-
-    def gain(self, steps: float) -> float:
-        """How many on-topic accounts so many more steps would bring."""
-        limit = self.reach.value
-        if not limit > 0.0 or not self.rate > 0.0:
-            return 0.0
-        return self.rate * steps if limit == inf else limit * (1.0 - float(np.exp(-self.rate * steps / limit)))
-
-    def steps(self, gain: float) -> float:
-        """How many more steps bring `gain` more on-topic accounts: infinite where they are not within reach."""
-        limit = self.reach.value
-        if gain <= 0.0:
-            return 0.0
-        if not limit > gain or not self.rate > 0.0:
-            return inf
-        return gain / self.rate if limit == inf else -log(1.0 - gain / limit) * limit / self.rate
 
 
 def audit(
@@ -160,11 +145,13 @@ def audit(
     series = Series.of(sample.weights, sample.walk, sample.group, confidence)
     held, linked = np.asarray(sample.held, bool), np.asarray(sample.linked, bool) | np.asarray(sample.held, bool)
     share = _bounded(series.share(held), on_topic, least)
+    within = Series.of(np.where(linked, sample.weights, 0.0), sample.walk, sample.group, confidence)
     return Audit(
         share,
         size(share, on_topic, least),
         on_topic,
         series.share(linked & ~held),
+        _near(within.share(~held), on_topic),
         series.share(~linked),
         () if sample.group is None else gaps(sample, groups, confidence),
         None if sample.searched is None else _search(sample, series, confidence),
@@ -184,9 +171,17 @@ def size(share: Estimate, on_topic: int, least: int = 0) -> Estimate:
     return Estimate(value, low, high, share.effective, share.visits, share.note)
 
 
+def _near(part: Estimate, on_topic: int) -> Estimate:
+    """Return how many accounts are linked to and not held, by their `part` of those that are held or linked to."""
+    if not on_topic:  # of none or of many
+        return replace(part, value=nan, low=0.0, high=inf)
+    low, value, high = (on_topic * one / (1.0 - one) if one < 1.0 else inf for one in (part.low, part.value, part.high))
+    return replace(part, low=low, value=value, high=high)
+
+
 def withheld(on_topic: int) -> Audit:
     """The audit of a dataset that holds `on_topic` on-topic accounts, by a sample that tells nothing yet."""
-    return Audit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING)
+    return Audit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING, NOTHING)
 
 
 def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
@@ -246,7 +241,7 @@ def _search(sample: Sample, series: Series, confidence: float) -> Search:
 
 
 def outlook(found: Audit, steps: Any = ()) -> Outlook:
-    """What more steps of the collection would bring.
+    """Return what speaks for and against more steps of the collection.
 
     Args:
         found: the audit.
@@ -254,31 +249,23 @@ def outlook(found: Audit, steps: Any = ()) -> Outlook:
     """
     made = np.asarray(steps, np.float64)
     last = made[-max(LEAST, round(RECENT * len(made))) :]
-    rate = float(last.mean()) if len(last) else float("nan")
-    reach = _times(found.reach, found.size.value)
-    return Outlook(reach, rate, *_pays(found))
-
-
-def _times(share: Estimate, whole: float) -> Estimate:
-    """So many of a whole; nothing is known where the whole is not."""
-    if not np.isfinite(whole):
-        return Estimate(0.0 if share.value == 0.0 else whole, 0.0, inf, share.effective, share.visits, share.note)
-    return Estimate(
-        share.value * whole, share.low * whole, share.high * whole, share.effective, share.visits, share.note
-    )
+    return Outlook(found.near, len(last), float(last.mean()) if len(last) else nan, *_pays(found))
 
 
 def _pays(found: Audit) -> tuple[bool | None, str]:
     reach, beyond = found.reach, found.beyond
     if reach.low >= WORTH:
-        return True, f"yes: {reach.low:.0%} of the topic at least is not held, and linked to from what is held"
+        return True, f"yes: {_between(reach)} of the topic is not held, and linked to from what is held"
     if reach.high < WORTH:
-        rest = f"; {beyond.value:.0%} of it is out of reach, and needs other seeds" if beyond.low >= WORTH else ""
-        return False, f"no: at most {reach.high:.0%} of the topic is linked to and not held{rest}"
-    return None, (
-        f"not clear: {reach.low:.0%} to {reach.high:.0%} of the topic is linked to and not held; a longer sample "
-        "would tell"
-    )
+        rest = f"; {_between(beyond)} of it is out of reach, and needs other seeds" if beyond.low >= WORTH else ""
+        return False, f"no: {_between(reach)} of the topic is linked to and not held{rest}"
+    return None, f"not clear: {_between(reach)} of the topic is linked to and not held; a longer sample would tell"
+
+
+def _between(share: Estimate) -> str:
+    """The ends of the interval of a share, in words; one number where it was counted."""
+    low, high = f"{share.low:.0%}", f"{share.high:.0%}"
+    return low if low == high else f"{low} to {high}"
 
 
 def enough(estimate: Estimate, half: float) -> float:
