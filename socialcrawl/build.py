@@ -262,7 +262,7 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         undo.pop_all()
     source = settings.source
     links = meant.terms.links
-    hours = 0.0 if settings.kind == "refresh" else source.reuse_hours  # who was active need not be so any more
+    hours = 0.0 if settings.kind == "refresh" else source.reuse_hours  # an account may have become inactive since
     reuse = Reuse(hours, meant.topic.hits, source.keep_original, links)
     return SqlStore(
         connection,

@@ -66,7 +66,7 @@ class Plan:
         """The campaign in numbers, of which quotes are made."""
         settings, track, refresh = self.settings, self.settings.track, self.settings.refresh
         tracks, roles = settings.kind == "track", self.platform.roles
-        exists = refresh.within(settings.source.platform) is None  # whoever is there is active
+        exists = refresh.within(settings.source.platform) is None  # all accounts that exist are active
         if exists:
             roles = replace(roles, last="")
         return Shape(

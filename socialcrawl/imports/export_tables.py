@@ -50,8 +50,8 @@ def read_table(
         for row in read(path, wanted, trouble):
             yield [_cell(column, cell, safe=safe) for column, cell in zip(columns, row, strict=True)]
     except UNREADABLE as error:
-        raise PostsFileError(f"{path} cannot be read: {error}. Export anew, or copy it anew.") from error
-    trouble.refuse("Export anew, or copy the file anew.")
+        raise PostsFileError(f"{path} cannot be read: {error}. Copy the file again, or export again.") from error
+    trouble.refuse("Copy the file again, or export again.")
 
 
 def count_rows(path: Path) -> int | None:
@@ -103,7 +103,7 @@ def _first(path: Path) -> bytes:
 
 def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int]:
     if lacking := [name for name in wanted if name not in there]:
-        raise PostsFileError(f"{path} lacks the column {lacking[0]}: export anew.")
+        raise PostsFileError(f"{path} lacks the column {lacking[0]}. Export again.")
     return [there.index(name) for name in wanted]
 
 

@@ -1,7 +1,7 @@
-"""What the program was that made a result: a checksum of the source that decides it.
+"""The code that made a result: a checksum of the source that decides it.
 
-A result is kept under a key. Were the source no part of it, an edited estimator would show the numbers of before.
-Comments, docstrings and layout decide nothing, and are no part of it.
+A result is kept under a key. If the source were not part of the key, an edited estimator would show results of its
+earlier code. Comments, docstrings and layout do not change results and are not part of it.
 """
 
 import ast

@@ -101,9 +101,9 @@ def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence
 
 
 def most(hits: int, sampled: int, size: int) -> int:
-    """Return the largest number of active nodes among `size` of which a sample would have so few hits by chance.
+    """Return the largest number of active nodes among `size` for which `hits` or fewer in a sample are not too rare.
 
-    By chance: in OUTSIDE / 2 of the samples (drawn without replacement), or more.
+    Not too rare: in OUTSIDE / 2 of the samples of `sampled` nodes (drawn without replacement), or more.
     """
     low, high = hits, size - (sampled - hits)
     while low < high:
@@ -116,7 +116,7 @@ def most(hits: int, sampled: int, size: int) -> int:
 
 
 def least(hits: int, sampled: int, size: int) -> int:
-    """Return the smallest number of active nodes among `size` of which a sample would have so many hits by chance."""
+    """Return the smallest number of active nodes among `size` for which `hits` or more are not too rare: see `most`."""
     return size - most(sampled - hits, sampled, size)
 
 
@@ -133,7 +133,7 @@ def at_most(hits: int, sampled: int, active: int, size: int) -> float:
 
 
 def _rest(active: float, stratum: Stratum, left: int) -> float:
-    """How many of those left are active, where so many of a stratum are."""
+    """Return how many of the `left` nodes of a stratum are active if `active` of the whole stratum are."""
     return min(max(active - stratum.active, 0.0), float(left))
 
 

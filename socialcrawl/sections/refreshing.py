@@ -40,25 +40,25 @@ class RefreshSection(Section):
     )
     stop: Literal["bound", "estimate"] = Field(
         default="bound",
-        description='how fraction is judged: "bound": at least so much is found (95% interval), and more random '
-        'accounts are tested where that decides it; "estimate": about so much is found, half of the time less',
+        description='how fraction is judged: "bound": by the bound of a 95% interval (more random accounts are tested '
+        'where that decides it); "estimate": when about this fraction is found, in about half of the runs less',
     )
     active: Annotated[str, *spanning(AUTO, EXISTS, years=YEARS)] = Field(
         default=AUTO,
-        description='who is active: "180d": whoever posted in so long a time (a page: changed, or does not tell when); '
-        '"exists": whoever is there; auto: 180d for accounts, exists for pages of the web',
+        description='which accounts are active: "180d": those with a post in the last 180 days (pages: changed in '
+        'them, or do not tell when); "exists": all that exist; auto: 180d for accounts, exists for pages of the web',
     )
     protected: bool = Field(default=False, description="whether accounts that are closed to strangers count as active")
-    linked: bool = Field(default=False, description="test also those whom the old dataset only links to")
+    linked: bool = Field(default=False, description="also test accounts that the old dataset only links to")
     damping: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.85, description="d of PageRank")
     tolerance: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1e-13, description="where every PageRank stops: how far each rank may be off, as a share of it"
+        default=1e-13, description="the error at which a PageRank stops: how far each rank may be off, as a share of it"
     )
     rounds: Positive = Field(default=1, description="dpr: how often PageRank is zapped to the top of the one before")
     top: Annotated[float, Field(gt=0, le=1e9)] = Field(
-        default=1.0, description="dpr: how many that top has, for each active one that was found"
+        default=1.0, description="dpr: the size of that top, for each account found active"
     )
-    every: Positive = Field(default=1, description="dpr: tests after which it is computed anew")
+    every: Positive = Field(default=1, description="dpr: the number of tests after which it is computed again")
     redirects: bool = Field(default=False, description="web: a page that has moved counts as active where it leads")
     soft: bool = Field(
         default=True,
