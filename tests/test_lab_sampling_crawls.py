@@ -279,6 +279,23 @@ def test_a_figure_is_drawn_and_its_data_have_estimates_beside_the_truth(tmp_path
     assert done("fig2", *TINY, "--topic", "uk", "--out", tmp_path).splitlines()[1:-1] == said.splitlines()[1:-1]
 
 
+@pytest.mark.parametrize(
+    ("words", "intervals"),
+    [
+        (("fig1", *TINY), "intervals from the visits of each method"),
+        (("bias", "--size", 200, *TINY[2:-4], "--runs", 2), "intervals over 2 runs"),
+        (("bias", "--size", 200, *TINY[2:-4], "--runs", 1), "one run, so no intervals"),
+    ],
+)
+def test_the_title_of_a_figure_says_what_its_intervals_are_of(words, intervals, tmp_path, monkeypatch):
+    titles = []
+    monkeypatch.setattr(
+        "socialcrawl.apps.sampling_work.draw", lambda stem, frames, across, title: titles.append(title) or []
+    )
+    done(*words, "--topic", "uk", "--out", tmp_path)
+    assert [intervals in title for title in titles] == [True]
+
+
 def test_a_law_that_is_even_everywhere_has_no_correlation_to_print(tmp_path, monkeypatch):
     monkeypatch.setattr(experiments, "GONE_ROUND", 1)
     said = done("bias", "--size", 200, *TINY[2:-4], "--runs", 1, "--topic", "uk", "--out", tmp_path)

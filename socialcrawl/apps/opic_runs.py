@@ -102,7 +102,8 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
                 f"second half ({float(np.mean(paid)):.2f} paid in all)"
             )
     frames = [_cash_panel(listed, law) for law in plan.laws]
-    _show(draw(out / "cash", frames, 2, "Mean cash of crawled pages"), out / "cash")
+    title = spread_over("Mean cash of crawled pages", len({row["seed"] for row in listed}), "web")
+    _show(draw(out / "cash", frames, 2, title), out / "cash")
 
 
 def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel
 from socialcrawl.apps.lab_runs import ready
-from socialcrawl.apps.sampling_work import KEPT, Asked, Rows, Wanted, samples, write
+from socialcrawl.apps.sampling_work import KEPT, TITLES, Asked, Rows, Wanted, samples, write
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.sampling import experiments, measured
 from socialcrawl.lab.sampling.crawls import PAPER, jobs, together
@@ -22,6 +22,7 @@ from socialcrawl.sample.compare import chi_square, deviation
 from socialcrawl.terminal import write_line
 
 SHOWN = 4  # domains that a figure has room for: the largest
+OF_SAMPLES = "; bands and bars: 95\N{NO-BREAK SPACE}% intervals from the visits of each method"
 MOSTLY = 0.5  # share of a topic's pages that have its name, where it is a word
 
 
@@ -35,7 +36,7 @@ def figure(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
     world = wanted.world()
     write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
     rows, frames = _FIGURES[name](_Work(name, world, asked, out))
-    write(out / name, table(rows), frames, 2)
+    write(out / name, table(rows), frames, f"{TITLES[name]}{OF_SAMPLES}")
 
 
 class _Work:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.apps.lab_figures import Bars
+from socialcrawl.apps.lab_figures import Bars, spread_over
 from socialcrawl.apps.lab_runs import ready, watching
-from socialcrawl.apps.sampling_work import KEPT, Asked, Rows, Wanted, samples, write
+from socialcrawl.apps.sampling_work import KEPT, TITLES, Asked, Rows, Wanted, samples, write
 from socialcrawl.intervals import mean_of
 from socialcrawl.lab.sampling import audits, experiments
 from socialcrawl.lab.sampling.crawls import possible
@@ -58,7 +58,7 @@ def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
             ("largest", "the most visited page", "times the even share"),
         )
     ]
-    write(out / "bias", table(rows), frames, 2)
+    write(out / "bias", table(rows), frames, spread_over(TITLES["bias"], asked.setup.runs, "run"))
 
 
 def _half(rows: Rows, name: str, search: str, consistency: str) -> float:
@@ -103,7 +103,7 @@ def audit(wanted: Wanted, asked: Asked, held: float, out: Path) -> None:
             rows += [{"world": world.name, "topic": topic.name, "method": method, **row} for row in answers]
             write_line(_answered(topic.name, method, answers))
     frames = [_inside(topic, [row for row in rows if row["topic"] == topic]) for topic in world.topics]
-    write(out / "audit", table(rows), frames, 2)
+    write(out / "audit", table(rows), frames, TITLES["audit"])
 
 
 def _answers(runs: Sequence[Table]) -> Rows:
@@ -177,4 +177,4 @@ def gap(wanted: Wanted, out: Path) -> None:
             ("hundreds", "ln N / gap", "hundreds of steps that move"),
         )
     ]
-    write(out / "gap", table(rows), frames, 2)
+    write(out / "gap", table(rows), frames, TITLES["gap"])

@@ -124,8 +124,8 @@ def samples(title: str, made: Sequence[Job], asked: Asked, out: Path) -> list[Ta
         return crawled(made, out / KEPT, asked.jobs, watch)
 
 
-def write(stem: Path, data: Table, frames: Sequence[Any], across: int) -> None:
+def write(stem: Path, data: Table, frames: Sequence[Any], title: str) -> None:
     """Write the data and the figure of a command, and say where they are."""
     write_csv(stem.with_suffix(".csv"), data)
-    pictures = draw(stem, frames, across, TITLES[stem.name])
+    pictures = draw(stem, frames, 2, title)
     write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {stem.name}.csv")
