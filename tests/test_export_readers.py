@@ -32,7 +32,7 @@ FORMS = ("parquet", "csv", "jsonl")
 TOOLS = {"pandas": "import pandas", "polars": "import polars", "duckdb": "-- duckdb\nselect * from read"}
 LATE = 6801849666698571372  # loses digits as a float
 MANY = 20_600  # posts: DuckDB guesses the types of JSON lines from the first 20,480
-QUIET = ("standings", "sampled", "liveness")  # tables that the campaign of the town has no rows for
+QUIET = ("standings", "sampled", "liveness", "shadows", "seeds")  # tables that the campaign of the town has no rows for
 NAMED = ("NA", "null", "007")  # names that a reader may take for nothing, or for a number
 
 

@@ -18,6 +18,7 @@ from socialcrawl.lab.posts import read_posts
 from socialcrawl.store.exports import place
 from socialcrawl.store.exports.sheets import SHEETS
 
+SEATS = "campaign, json_each(campaign.identity, '$.seeds.usernames')"
 NAMES = [sheet.name for sheet in SHEETS]
 TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "list": "VARCHAR[]"}
 
@@ -47,7 +48,7 @@ def test_duckdb_reads_every_table_with_its_rows_and_its_types():
         described = duck(f"describe select * from 'OUT/{sheet.name}.parquet'")
         expected = [(c.name, TYPES.get(c.kind, "TIMESTAMP WITH TIME ZONE")) for c in sheet.columns]
         assert [tuple(row[:2]) for row in described] == expected
-        table = sheet.name if sheet.name == "liveness" else sheet.name.removesuffix("s")
+        table = {"liveness": "liveness", "seeds": SEATS}.get(sheet.name, sheet.name.removesuffix("s"))
         assert duck(f"select count(*) from 'OUT/{sheet.name}.parquet'") == asked(f"select count(*) from {table}")
 
 

@@ -33,7 +33,7 @@ def folder_of(kind, *, gone=False):
     """An export of a campaign with links of that kind, and {account: {account: weight}} as the tables have them."""
     folder = scratch()
     with opened(folder / "old.db") as connection:
-        store = SqlStore(connection, campaign(connection, SETTINGS, {}, BEGIN), "x")
+        store = SqlStore(connection, campaign(connection, SETTINGS, {"seeds": {"usernames": ["PERSON0"]}}, BEGIN), "x")
         run(parts_of(store, Wire(Clock()), steps=14))
         with connection.begin():
             ask = connection.exec_driver_sql
@@ -84,7 +84,7 @@ def test_who_was_forgotten_leaves_rows_that_are_passed_over(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("name", ["accounts", "posts", "mentions", "picks"])
+@pytest.mark.parametrize("name", ["accounts", "posts", "mentions", "picks", "seeds"])
 def test_the_accounts_of_every_table_that_has_some_come_back(name, form):
     folder, _ = folder_of("collect")
     lines = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text("utf-8").splitlines()]
@@ -108,8 +108,10 @@ def test_ids_come_back_and_all_tables_together_are_one_dataset():
         assert set(graph) <= set(graph_of(connection))
 
 
-@pytest.mark.parametrize("name", ["hits.csv", "hits.jsonl", "hits.parquet", "requests.csv", "requests.jsonl",
-                                  "requests.parquet", "mentions.gexf", "mentions.graphml"])  # fmt: skip
+WITHOUT = [f"{name}.{form}" for name in ("hits", "requests", "versions") for form in FORMATS]
+
+
+@pytest.mark.parametrize("name", [*WITHOUT, "shadows.csv", "shadows.parquet", "mentions.gexf", "mentions.graphml"])
 def test_what_has_no_accounts_or_cannot_be_read_is_refused_with_what_to_import_instead(name):
     folder, _ = folder_of("collect")
     with a_database("sqlite") as connection, pytest.raises(PostsFileError, match=r"links\.csv"):

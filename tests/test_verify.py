@@ -109,6 +109,13 @@ def test_a_mark_of_the_moment_of_a_choice_lies_between_two_answers(tmp_path):
     assert differences(database) == [("picks", f"pick {n}", "since")]
 
 
+def test_with_a_window_a_score_is_proved_too(tmp_path):
+    database = copied("follow", tmp_path)
+    ((n,),) = rows(database, "select max(n) from pick where act = 'expand' and score > 0")
+    changed(database, "update pick set score = score + 1 where n = ?", n)
+    assert differences(database) == [("scores and features", f"pick {n}", "score")]
+
+
 def test_an_answer_that_was_changed_leads_to_other_decisions(tmp_path):
     database = copied("collect", tmp_path)
     told = "select o.n from outcome o join pick p using (campaign, n) where act = 'expand' and value > 1 order by n"

@@ -25,6 +25,7 @@ from socialcrawl.verify.verification import verify
 
 EVERY = 17  # requests after which a process dies
 LIMIT = 100_000
+DECIDED = {"picks", "scores and features", "standings", "sampled", "budgets"}  # what an export proves as its database
 
 
 class DiedError(Exception):

@@ -19,8 +19,14 @@ from socialcrawl.imports.trouble import Trouble
 
 PACKAGE, FORMATS = "datapackage.json", ("parquet", "csv", "jsonl")  # of an export
 OURS = ({"source_account", "target_account"}, {"node", "account"})  # columns by which JSON lines are a table of ours
-WITHOUT = ({"campaign", "post", "occurrences"}, {"campaign", "endpoint", "part"})  # hits and requests name nobody
-HITS = b"campaign,post,occurrences"
+WITHOUT = (
+    {"campaign", "post", "occurrences"},
+    {"campaign", "endpoint", "part"},
+    {"campaign", "n", "estimator"},
+    {"campaign", "first", "settings"},
+)
+"""Columns of hits, requests, shadows and versions, which name nobody."""
+HEAD = 200  # bytes of a text that hold the names of the columns of such a table
 INSTEAD = "import the accounts, links or posts of the same export instead, as accounts.csv, links.csv or posts.csv"
 
 
@@ -55,20 +61,19 @@ def check_names(path: Path, names: Sequence[str] | None) -> None:
 
 
 def check_text(path: Path) -> None:
-    """Refuse XML, which is how an export writes the network, and the hits of an export as CSV.
+    """Refuse XML, which is how an export writes the network, and the tables of an export without accounts as CSV.
 
     Raises:
         PostsFileError: the file begins as one of these.
     """
     try:
         with path.open("rb") as file:
-            begin = file.read(len(HITS))
+            begin = file.read(HEAD)
     except OSError:
         return  # whoever reads it has the words
     if begin.startswith(b"<?xml"):
         raise PostsFileError(f"{path} is XML, as GEXF and GraphML are, which cannot be imported: {INSTEAD}.")
-    if begin == HITS:
-        check_names(path, HITS.decode().split(","))
+    check_names(path, begin.decode(errors="replace").partition("\n")[0].rstrip("\r").split(","))
 
 
 @contextmanager

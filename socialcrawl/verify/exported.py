@@ -18,7 +18,7 @@ from socialcrawl.store.database import Opened
 from socialcrawl.store.exports import dictionary
 from socialcrawl.store.exports.datasheet import FORMAT, page
 from socialcrawl.store.exports.place import SHEETS
-from socialcrawl.store.exports.restored import TABLES, count_picks, restored, sum_requests
+from socialcrawl.store.exports.restored import DECISIONS, TABLES, count_picks, restored, sum_requests
 from socialcrawl.store.integrity import count_rows as count_in
 from socialcrawl.store.linking import PARTIAL, links_of
 from socialcrawl.verify.bills import Bills
@@ -26,10 +26,13 @@ from socialcrawl.verify.findings import MALFORMED, Check, Verified
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
 from socialcrawl.verify.outcomes import Lacking, Outcomes
 from socialcrawl.verify.story import Story, read_story
+from socialcrawl.verify.verification import check_decisions
 
-DECISIONS = "an export has neither the names of all seeds nor all settings: verify the database"
+EARLIER = "exported by an earlier version, without seeds and settings: export anew, or verify the database"
+RENUMBERED = "pseudonymised: its accounts have other numbers and its settings are left out"
 HIDDEN = "texts are pseudonymised"
 ANSWERS = "an export does not have whom answers to searches and look-ups spoke of"
+TESTS = "neither a pseudonymised export nor one by an earlier version has when accounts posted last"
 PARTS = "an export has neither the parts of pages that count for a link nor whom accounts follow"
 NAMES = "judged by names, which an export does not tell"
 OTHER_VERSION = "written by another version of socialcrawl"
@@ -112,7 +115,10 @@ def _count(rows: Check, path: Path, told: Any) -> None:
 
 
 def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
-    """Check that the data dictionary and the page for people say what datasheet.json says."""
+    """Check that the data dictionary and the page for people say what datasheet.json says.
+
+    Earlier versions described tables otherwise; those without decisions had no other version number.
+    """
     check = Check("descriptions")
     try:
         package = orjson.loads(read_text(folder / dictionary.NAME, most=MAX_LINE))
@@ -126,7 +132,9 @@ def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
         check.differ(dictionary.NAME, name, "another size or checksum", "that of datasheet.json")
     if check.differing:
         return check
-    if sheet["versions"]["socialcrawl"] != __version__:
+    names = [file["name"] for file in sheet["files"]]
+    earlier = find_forms(names, ["picks"]) != find_forms(names, [*DECISIONS])
+    if sheet["versions"]["socialcrawl"] != __version__ or earlier:
         check.leave(OTHER_VERSION, 2)
         return check
     for name, stored, written in (
@@ -144,16 +152,16 @@ def _check_tables(
     folder: Path, sheet: Mapping[str, Any], form: str, campaign: str | None, watch: Watch
 ) -> Iterator[Verified]:
     read = partial(_read, folder, form, safe=form == "csv" and bool(sheet.get("safe_csv")))
-    check = Check("keys of tables")
+    check, why = Check("keys of tables"), _undecidable(sheet, form)
     try:
-        with restored(sheet["campaigns"], read) as (connection, twice):
+        with restored(sheet["campaigns"], read, decisions=why is None) as (connection, twice):
             for name, count in twice.items():
                 if count:
                     check.differ(f"{name}.{form}", "rows with the key of another", count, 0)
             check.prove(sum(not count for count in twice.values()))
             for one in sheet["campaigns"]:
                 if campaign in (None, one["name"]):
-                    yield Verified(one["name"], f"{form} of the export", _check_one(connection, sheet, one, watch))
+                    yield Verified(one["name"], f"{form} of the export", _check_one(connection, sheet, one, why, watch))
             checks = check_shared(connection, whole=False)
             _check_posts(checks[1], connection, sheet)
             yield Verified(None, f"{form} of the export", [check, *checks])
@@ -166,25 +174,39 @@ def _read(folder: Path, form: str, table: str, columns: Sequence[str], *, safe: 
     return read_table(folder, table, form, columns, safe=safe)
 
 
-def _check_one(connection: Opened, sheet: Mapping[str, Any], told: Mapping[str, Any], watch: Watch) -> list[Check]:
-    """Check the tables of one campaign."""
+def _undecidable(sheet: Mapping[str, Any], form: str) -> str | None:
+    """Return why the decisions cannot be replayed; None where they can."""
+    if sheet["pseudonymised"]:
+        return RENUMBERED
+    return None if find_forms([file["name"] for file in sheet["files"]], [*DECISIONS]).count(form) else EARLIER
+
+
+def _check_one(
+    connection: Opened, sheet: Mapping[str, Any], told: Mapping[str, Any], why: str | None, watch: Watch
+) -> list[Check]:
+    """Check the tables of one campaign; `why` its decisions cannot be replayed."""
     story = read_story(connection, told["name"])
-    decisions = Check("picks")
-    decisions.leave(DECISIONS, sum(count_picks(connection, story.begun.id).values()))
-    outcomes = Outcomes(connection, story, _lacking(sheet, told, story))
+    decisions = [Check("picks")]
+    if why is None:
+        decisions = check_decisions(connection, story, watch)
+    else:
+        decisions[0].leave(why, sum(count_picks(connection, story.begun.id).values()))
+    outcomes = Outcomes(connection, story, _lacking(sheet, told, story, why))
     outcomes.run(watch)
     bills = Bills(connection, story, cursors=False)
     bills.run(watch)
     number = story.begun.id
     rows = [check_order(connection, number), check_references(connection, number)]
-    return [decisions, *outcomes.checks, bills.costs, bills.pages, _check_facts(connection, number, told), *rows]
+    sums = [bills.costs, bills.pages, *([] if why else [bills.budgets]), _check_facts(connection, number, told)]
+    return [*decisions, *outcomes.checks, *sums, *rows]
 
 
-def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story) -> Lacking:
+def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story, why: str | None) -> Lacking:
     parts = story.begun.platform in PARTIAL or bool(links_of(orjson.dumps(dict(story.settings)).decode()).follows)
     return Lacking(
         texts=HIDDEN if sheet["pseudonymised"] else None,
         answers=ANSWERS,
+        tests=TESTS if why else None,
         parts=PARTS if parts else None,
         names=NAMES if told.get("judged_by_name") else None,
     )

@@ -45,12 +45,14 @@ class Lacking:
     Attributes:
         texts: of posts; occurrences are taken from the matches.
         answers: whom answers to searches and look-ups spoke of.
+        tests: what tests of life found.
         parts: the parts of posts that count for a link, and whom accounts follow.
         names: by which a sample judges who is on topic.
     """
 
     texts: str | None = None
     answers: str | None = None
+    tests: str | None = None
     parts: str | None = None
     names: str | None = None
 
@@ -227,7 +229,7 @@ class Outcomes:
         told = float(rule.alive(row.mark, unix(row.at), None))
         if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
             told = 1.0  # it is there, and shows what it does to its friends only
-        self._hold(row, {"value": told}, self._lacking.answers if row.batch in self._asked else BROUGHT)
+        self._hold(row, {"value": told}, self._lacking.tests if row.batch in self._asked else BROUGHT)
 
     def _hold(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
         wrong = {name: value for name, value in told.items() if not is_equal(getattr(row, name), value)}

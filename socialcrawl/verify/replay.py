@@ -8,6 +8,7 @@ at which it chooses so.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from socialcrawl.crawls import Crawling
 from socialcrawl.importance.spread import TOLERANCE
@@ -117,7 +118,7 @@ class Replay:
         ends = crawl.latest - width, (one.sent_at or crawl.latest) - width
         low, high = (_order(crawl.mark(at)) for at in ends)
         return tuple(
-            stored if low <= _order(stored.since) <= high and _same(stored, made) else made
+            replace(made, since=stored.since) if low <= _order(stored.since) <= high and _same(stored, made) else made
             for stored, made in zip(one.batch, chosen, strict=True)
         )
 

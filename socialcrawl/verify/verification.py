@@ -18,7 +18,7 @@ from socialcrawl.verify.integrity import check_order, check_references, check_sh
 from socialcrawl.verify.outcomes import Outcomes
 from socialcrawl.verify.replay import Replay
 from socialcrawl.verify.standing import check_standings
-from socialcrawl.verify.story import read_story
+from socialcrawl.verify.story import Story, read_story
 
 Watch = Callable[[str, int, int | None], None]
 
@@ -48,19 +48,39 @@ def _one(connection: Opened, name: str, watch: Watch) -> Verified:
             f"The settings or accounts of the campaign {name!r} are none that socialcrawl stores ({error}): something "
             "else has written to the database. Verify a copy from before."
         ) from error
-    replay = Replay(connection, story)
-    crawl = _run(replay.picks, replay, watch)
+    decisions = check_decisions(connection, story, watch)
     outcomes = Outcomes(connection, story)
     _run(outcomes.outcomes, outcomes, watch)
     bills = Bills(connection, story)
     _run(bills.costs, bills, watch)
     rows = [check_order(connection, story.begun.id), check_references(connection, story.begun.id)]
-    checks = [replay.picks, replay.scores, *check_standings(connection, story.begun.id, crawl), *outcomes.checks]
-    checks += [bills.costs, bills.pages, bills.budgets, check_settings(connection, story), *rows]
-    _name_accounts(Traces(connection), checks)
+    checks = [
+        *decisions,
+        *outcomes.checks,
+        bills.costs,
+        bills.pages,
+        bills.budgets,
+        check_settings(connection, story),
+        *rows,
+    ]
     requests, mills = sum_bills(connection, story.begun.id)
     about = f"{story.kind}, {story.begun.platform}; {requests:,} requests, {dollars(mills)} by the price table"
     return Verified(name, about, checks)
+
+
+def check_decisions(connection: Opened, story: Story, watch: Watch = lambda *_: None) -> list[Check]:
+    """Replay the decisions of a campaign: its picks, their scores, and what it wrote down of accounts.
+
+    Args:
+        connection: the database, in a transaction.
+        story: the campaign.
+        watch: told what is done, and how much of it.
+    """
+    replay = Replay(connection, story)
+    crawl = _run(replay.picks, replay, watch)
+    checks = [replay.picks, replay.scores, *check_standings(connection, story.begun.id, crawl)]
+    _name_accounts(Traces(connection), checks)
+    return checks
 
 
 def _run(check: Check, part: Replay | Outcomes | Bills, watch: Watch) -> Crawling | None:

@@ -50,10 +50,14 @@ COLUMNS = {
     "liveness.active": "whether it is active; false also where nobody could tell (status temporary)",
     "liveness.status": "active, silent (it is there), or why it is not: as in picks.missing",
     "liveness.platform_id": "the platform's own id; empty while only the username is known",
+    "versions.settings": "JSON of the settings that decide, without names, files, servers and tokens",
+    "seeds.position": "place among the campaign's seeds, from 0",
+    "seeds.node": "account.node of the seed; empty: it was never asked",
     "requests.query": "query of a search; empty for other requests",
     "requests.post_ids": "ids of the posts that came and are in this export, in order",
 }
 """What columns hold that no table of the database has, or of which its comment says something else."""
+KEYS = {"seeds": ["campaign", "position"]}  # of tables that the database does not have, where it is not the account
 NAMED = re.compile(r"\b(account|post|pick)\.(node|id|n)\b")  # as comments name a column of another table
 
 
@@ -138,4 +142,4 @@ def _tables(sheet: Sheet) -> list[Table]:
 def _keys(sheet: Sheet) -> list[str]:
     """The columns that tell one row from all others, as in the database."""
     tables = _tables(sheet)
-    return [column.name for column in tables[0].primary_key] if tables else ["campaign", "node"]
+    return [column.name for column in tables[0].primary_key] if tables else KEYS.get(sheet.name, ["campaign", "node"])

@@ -20,7 +20,9 @@ TOLD = {
     "budget": None,
     "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
 }
-UNTOLD = {("sample", key) for key in ("tree", "labels", "patterns", "expressions")}  # files, and names of people
+WIDER = ("wider_patterns", "wider_expressions", "wider_labels")
+UNTOLD = {("sample", key) for key in ("tree", "labels", "patterns", "expressions", *WIDER)}  # files, names of people
+HIDDEN = "(not told)"  # a pattern that stands for others
 ALWAYS = ("keywords", "patterns")  # told also where there are none
 PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock or a rehearsal
 NO_ID = "(no id known)"
@@ -106,7 +108,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         "platform": about.platform,
         "seed": about.seed,
         "created_at": about.created_at,
-        "settings": _settings(had[-1], hiding),
+        "settings": tell_settings(had[-1], hiding),
         **({"judged_by_name": True} if any((had[-1].get(section) or {}).get(key) for section, key in UNTOLD) else {}),
         # An old dataset is no list of seeds: all of it is in the tables.
         "seeds": [] if kind == REFRESH else _seeds(choice, number, hiding, ids=ids),
@@ -140,8 +142,13 @@ def _gaps(choice: Choice, number: int, requests: list[dict[str, Any]]) -> dict[s
     }
 
 
-def _settings(given: dict[str, Any], hiding: Hiding | None) -> dict[str, Any]:
-    """The settings that may be told."""
+def tell_settings(given: dict[str, Any], hiding: Hiding | None = None) -> dict[str, Any]:
+    """Return the settings that may be told: none that names people, files, servers or tokens.
+
+    Args:
+        given: all of a campaign.
+        hiding: how people are made unreadable in the words of its topic; None: they are named.
+    """
     told: dict[str, Any] = {}
     kind = given.get("kind")
     for section, names in {**TOLD, **({str(kind): None} if kind in KINDS else {})}.items():
@@ -150,6 +157,8 @@ def _settings(given: dict[str, Any], hiding: Hiding | None) -> dict[str, Any]:
             told[section] = {name: value for name, value in held.items() if _may_be_told(section, name, names)}
     if kind in KINDS and "crawl" in told:
         told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in COLLECTS}
+    if any((given.get("sample") or {}).get(name) for name in WIDER) and "sample" in told:
+        told["sample"]["wider_patterns"] = [HIDDEN]  # walks with focus = "ancestor" have some
     if "topic" in told:
         told["topic"] = {name: _told(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS}
     return told

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Table, insert, text
+from sqlalchemy import Connection, Table, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.model import USEFUL
@@ -27,6 +28,10 @@ from socialcrawl.store.tables import (
     pick,
     post,
     request,
+    sampled,
+    shadow,
+    standing,
+    version,
 )
 
 TABLES = {
@@ -43,7 +48,19 @@ TABLES = {
         "new_posts", "new_users", "post_ids",
     ),
 }  # fmt: skip
-"""What is read of an export: the columns of its tables."""
+"""What is read of every export: the columns of its tables."""
+DECISIONS = {
+    "picks": (*TABLES["picks"], "since", "mark"),
+    "shadows": ("campaign", "n", "estimator", "score"),
+    "versions": ("campaign", "number", "at", "first", "settings", "changed"),
+    "seeds": ("campaign", "position", "node"),
+    "standings": (
+        "campaign", "node", "visits", "visited_at", "relevance", "occurrences", "indegree", "outlinks", "yield",
+        "link_score", "importance", "history", "gone",
+    ),
+    "sampled": ("campaign", "node", "visits", "weight", "degree"),
+}  # fmt: skip
+"""What is read in addition to replay the decisions, which exports of earlier versions do not have."""
 FINDING = ("search", "inward")  # acts that find the authors of posts
 LAST = 2**31 - 1  # a place behind all others
 SOME = 5_000  # rows that are written together
@@ -54,12 +71,15 @@ Reader = Callable[[str, Sequence[str]], Iterator[Sequence[Any]]]
 
 
 @contextmanager
-def restored(campaigns: Sequence[Mapping[str, Any]], read: Reader) -> Iterator[tuple[Connection, dict[str, int]]]:
+def restored(
+    campaigns: Sequence[Mapping[str, Any]], read: Reader, *, decisions: bool
+) -> Iterator[tuple[Connection, dict[str, int]]]:
     """Open a temporary database with the rows of an export, in a transaction.
 
     Args:
         campaigns: what its datasheet says of each.
         read: gives the cells of some columns of a table, row by row.
+        decisions: whether it has what a replay of the decisions needs.
 
     Yields:
         the connection, and by table how many of its rows had the key of another one.
@@ -73,7 +93,7 @@ def restored(campaigns: Sequence[Mapping[str, Any]], read: Reader) -> Iterator[t
             with connection.begin():
                 metadata.create_all(connection)
                 try:
-                    twice = _Restoring(connection, campaigns, read).run()
+                    twice = _Restoring(connection, campaigns, read, decisions=decisions).run()
                 except DBAPIError as error:  # a cell that no column takes
                     raise ValueError(str(error.orig)) from error
                 yield connection, twice
@@ -82,13 +102,17 @@ def restored(campaigns: Sequence[Mapping[str, Any]], read: Reader) -> Iterator[t
 
 
 class _Restoring:
-    def __init__(self, connection: Connection, campaigns: Sequence[Mapping[str, Any]], read: Reader) -> None:
+    def __init__(
+        self, connection: Connection, campaigns: Sequence[Mapping[str, Any]], read: Reader, *, decisions: bool
+    ) -> None:
         self.connection, self.read = connection, read
+        self.columns: Mapping[str, Sequence[str]] = TABLES | (DECISIONS if decisions else {})
         self.numbers = {one["name"]: number for number, one in enumerate(campaigns, 1)}
         self.platforms = {number: one["platform"] for number, one in enumerate(campaigns, 1)}
         self.erased = {number: _erased(one) for number, one in enumerate(campaigns, 1)}
         self.twice: dict[str, int] = {}
         self.acts: dict[tuple[int, int], str] = {}  # of picks that find authors
+        self.seats: dict[int, list[int | None]] = {number: [] for number in self.platforms}
         for number, one in enumerate(campaigns, 1):
             self._begin(number, one)
 
@@ -97,11 +121,18 @@ class _Restoring:
         for name, work in (
             ("accounts", self._accounts), ("posts", self._posts), ("mentions", self._mentions), ("hits", self._hits),
             ("picks", self._picks), ("links", self._links), ("requests", self._requests),
+            ("shadows", partial(self._same, "shadows", shadow)), ("versions", self._versions),
+            ("seeds", self._seeds), ("standings", partial(self._same, "standings", standing)),
+            ("sampled", partial(self._same, "sampled", sampled)),
         ):  # fmt: skip
-            self.twice[name] = 0
-            found = self.read(name, TABLES[name])
+            columns = self.columns.get(name, ())
+            found = self.read(name, columns) if columns else iter(())
+            self.twice |= {name: 0} if columns else {}
             while rows := list(islice(found, SOME)):
-                work([dict(zip(TABLES[name], row, strict=True)) for row in rows])
+                work([dict(zip(columns, row, strict=True)) for row in rows])
+        for number, seats in self.seats.items():
+            told = orjson.dumps({"seeds": {"usernames": seats}}).decode()
+            self.connection.execute(update(campaign).where(campaign.c.id == number).values(identity=told))
         return self.twice
 
     def _begin(self, number: int, told: Mapping[str, Any]) -> None:
@@ -142,19 +173,33 @@ class _Restoring:
         self._put("hits", hit, [self._ours(row) for row in rows])
 
     def _picks(self, rows: Sequence[dict[str, Any]]) -> None:
-        asked = ("campaign", "n", "batch", "node", "act", "score", "features")
-        found = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "missing")
+        asked = ("campaign", "n", "batch", "node", "act", "score", "features", "since")
+        found = ("campaign", "n", "node", "at", "value", "occurrences", "posts", "missing", "mark")
         for row in map(self._ours, rows):
             if row["act"] in FINDING:
                 self.acts[row["campaign"], row["n"]] = row["act"]
-        self._put("picks", pick, [{name: row[name] for name in asked} for row in rows])
-        answered = [{name: row[name] for name in found} for row in rows if row["at"] is not None]
+        self._put("picks", pick, [{name: row.get(name) for name in asked} for row in rows])
+        answered = [{name: row.get(name) for name in found} for row in rows if row["at"] is not None]
         if answered:
             self.connection.execute(insert(outcome).prefix_with("or ignore"), answered)
         gone = {row["node"]: row["campaign"] for row in answered if row["missing"] == FORGOTTEN}
         for node, number in gone.items():  # exports leave their accounts out
             nobody = {"node": node, "platform": self.platforms[number], "first_seen_at": ""}
             self.connection.execute(insert(account).prefix_with("or ignore").values(nobody))
+
+    def _same(self, name: str, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Put rows whose columns the database has under the same names."""
+        self._put(name, table, [self._ours(row) for row in rows])
+
+    def _versions(self, rows: Sequence[dict[str, Any]]) -> None:
+        for row in rows:
+            settings = orjson.loads(row["settings"]) | {"name": row["campaign"]}
+            row |= {"settings": orjson.dumps(settings).decode(), "changed": orjson.dumps(row["changed"]).decode()}
+        self._same("versions", version, rows)
+
+    def _seeds(self, rows: Sequence[dict[str, Any]]) -> None:
+        for row in map(self._ours, rows):
+            self.seats[row["campaign"]].append(row["node"])
 
     def _links(self, rows: Sequence[dict[str, Any]]) -> None:
         for row in map(self._ours, rows):

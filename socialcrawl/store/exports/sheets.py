@@ -10,6 +10,7 @@ from sqlalchemy import null as nothing
 
 from socialcrawl.store.exports.cells import Column, Person
 from socialcrawl.store.exports.choice import Choice, accounts, page_of, places, posts
+from socialcrawl.store.exports.decisions import seeds, shadows, versions
 from socialcrawl.store.tables import (
     account,
     campaign,
@@ -140,8 +141,8 @@ def _ours(choice: Choice, table: Any, *columns: Any) -> Select[Any]:
 
 
 def _picks(choice: Choice) -> Iterator[Row]:
-    asked = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, pick.c.score, pick.c.features)
-    found = (outcome.c.at, outcome.c.value, outcome.c.occurrences, outcome.c.posts, outcome.c.missing)
+    asked = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, pick.c.score, pick.c.features, pick.c.since)
+    found = (outcome.c.at, outcome.c.value, outcome.c.occurrences, outcome.c.posts, outcome.c.missing, outcome.c.mark)
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = _ours(choice, pick, *asked, *found, *who).outerjoin(
         outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
@@ -149,7 +150,7 @@ def _picks(choice: Choice) -> Iterator[Row]:
     whole = query.outerjoin(account, account.c.node == pick.c.node)
     for row in choice.stream(_of_active(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
         person = Person(row.platform_id, row.username, row.name)
-        yield (*row[:4], person, *row[4:12])
+        yield (*row[:4], person, *row[4:14])
 
 
 def _links(choice: Choice) -> Iterator[Row]:
@@ -269,10 +270,34 @@ SHEETS = (
         (
             Column("campaign"), Column("n", "int"), Column("batch", "int"), Column("node", "int", "node"),
             Column("account", holds="person"), Column("act"), Column("score", "float"), Column("features"),
-            Column("at", "time"), Column("value", "float"), Column("occurrences", "int"), Column("posts", "int"),
-            Column("missing", holds="why"),
+            Column("since", holds="own"), Column("at", "time"), Column("value", "float"), Column("occurrences", "int"),
+            Column("posts", "int"), Column("missing", holds="why"), Column("mark", holds="own"),
         ),
         _picks,
+    ),
+    Sheet(
+        "shadows",
+        "the scores of each pick by shadows, which look on and choose nobody",
+        (Column("campaign"), Column("n", "int"), Column("estimator"), Column("score", "float")),
+        shadows,
+    ),
+    Sheet(
+        "versions",
+        "the settings by which campaigns decide, each time they changed",
+        (
+            Column("campaign"), Column("number", "int"), Column("at", "time"), Column("first", "int"),
+            Column("settings", holds="own"), Column("changed", "list"),
+        ),
+        versions,
+    ),
+    Sheet(
+        "seeds",
+        "the seeds that campaigns name, in their order",
+        (
+            Column("campaign"), Column("position", "int"), Column("node", "int", "node"),
+            Column("account", holds="person"),
+        ),
+        seeds,
     ),
     Sheet(
         "links",
