@@ -21,7 +21,7 @@ def a_place(size=2_500):
 
 def test_ranges_of_a_quote_hold_what_the_rest_needs():
     place = a_place()
-    found = [one for seed in range(12) for one in costs.shown(place, seed, steps=500)]
+    found = [one for seed in range(12) for one in costs.find_ranges(place, seed, steps=500)]
     for interval in dict.fromkeys(one.interval for one in found):
         mine = covered(one for one in found if one.interval == interval)
         assert mine.runs == (48 if interval.startswith("requests") else 24)
@@ -33,7 +33,7 @@ def test_the_truth_that_ranges_are_held_against_is_what_the_next_steps_needed():
     place = a_place(600)
     (one,) = (
         found
-        for found in costs.shown(place, 1, steps=150)
+        for found in costs.find_ranges(place, 1, steps=150)
         if (found.interval, found.at) == ("requests, 8 pages an account", "100 done, 50 ahead")
     )
     rng = np.random.default_rng(1)

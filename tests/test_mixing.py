@@ -178,7 +178,7 @@ def test_of_nine_short_runs_that_begin_in_a_corner_hardly_one_misleads(title, mo
 
 def nine(place):
     """What nine runs show at two short lengths."""
-    return [[*measured.shown(place, seed, (100, 250), 8, 3)] for seed in range(9)]
+    return [[*measured.find_intervals(place, seed, (100, 250), 8, 3)] for seed in range(9)]
 
 
 def misleading(runs):
@@ -190,7 +190,7 @@ def misleading(runs):
 
 @pytest.mark.parametrize(("title", "steps"), {"two communities": 1_000, "degrees with a heavy tail": 500}.items())
 def test_long_runs_that_begin_in_a_corner_are_shown_and_right(title, steps):
-    told = [one for seed in range(6) for one in measured.shown(TWINS[title], seed, (steps,), 8, 3)]
+    told = [one for seed in range(6) for one in measured.find_intervals(TWINS[title], seed, (steps,), 8, 3)]
     shown = [one for one in told if one.low is not None]
     assert len(shown) >= 0.8 * len(told)
     assert sum(one.holds for one in shown) >= 0.9 * len(shown)
@@ -200,7 +200,9 @@ def test_the_truth_that_coverage_is_measured_by_is_that_of_the_graph():
     place = TWINS["two communities"]
     graph = nx.Graph(list(zip(*np.nonzero(links_of(place)), strict=True)))
     core = max(nx.connected_components(graph), key=len)
-    (size,) = {one.truth for one in measured.shown(place, 1, (100,), 8, 3) if one.interval.endswith("in the topic")}
+    (size,) = {
+        one.truth for one in measured.find_intervals(place, 1, (100,), 8, 3) if one.interval.endswith("in the topic")
+    }
     assert size == len(core)
     begin = near(place, reached(place.world, place.topic, "hard"), 8, 3)
     assert len(set(begin)) == 8

@@ -21,7 +21,7 @@ from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Greedy
-from socialcrawl.intervals import Interval
+from socialcrawl.intervals import Interval, difference_of
 from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.mock.server import running
 from socialcrawl.model import Node
@@ -123,12 +123,41 @@ def steps_of(values, *, seed=4, control=0.5, missing=(), nodes=None, since=0):
 def test_the_means_are_those_of_the_steps_by_who_chose_them():
     who = arms(4, 0.5, 0, 200)
     values = np.select([who == STEERED, who == CHANCE], [3.0, 1.0], 2.0)
+    for arm in (STEERED, CHANCE, NEAREST):
+        values[np.flatnonzero(who == arm)[:2]] += 0.5, -0.5
     found = compared("bfs", *steps_of(values))
-    assert (found.mean, found.chance.mean, found.breadth.mean) == (3.0, 1.0, 2.0)
+    assert (found.mean, found.chance.mean, found.breadth.mean) == pytest.approx((3.0, 1.0, 2.0))
     assert [found.steps, found.chance.steps, found.breadth.steps] == [
         int((who == arm).sum()) for arm in (STEERED, CHANCE, NEAREST)
     ]
-    assert (found.chance.gain.value, found.breadth.gain.value) == (2.0, 1.0)
+    assert (found.chance.gain.value, found.breadth.gain.value) == pytest.approx((2.0, 1.0))
+
+
+def test_steps_that_all_found_the_same_show_no_gain_and_the_report_says_so():
+    """Ten drawn steps that found nothing do not show that there is nothing to find."""
+    found = compared("bfs", *steps_of(np.zeros(200)))
+    assert found.chance.steps >= LEAST
+    assert (found.chance.gain, found.chance.needed) == (None, None)
+    said = steered.steering(found)[1]
+    assert said.endswith(
+        f"than chance: not enough data yet ({found.chance.steps} drawn from all known accounts all found 0.000)"
+    )
+
+
+def test_a_gain_that_is_not_above_zero_allows_for_one_more_drawn_step_as_good_as_the_best():
+    """Its lower end does; the upper one, which tells that steering is worse, is Student's."""
+    who = arms(4, 0.5, 0, 200)
+    values = np.where(who == STEERED, 0.0, np.arange(200) % 2)
+    values[np.flatnonzero(who == STEERED)[0]] = 5.0
+    found = compared("bfs", *steps_of(values)).chance
+    steps, drawn = values[who == STEERED], values[who == CHANCE]
+    assert (found.gain.value, found.gain.high) == (
+        difference_of(steps, drawn).value, difference_of(steps, drawn).high
+    )  # fmt: skip
+    assert found.gain.low == difference_of(steps, np.append(drawn, 5.0)).low < difference_of(steps, drawn).low
+    better = np.where(who == STEERED, np.arange(200) % 7, np.arange(200) % 2)
+    found = compared("bfs", *steps_of(better)).chance
+    assert found.gain == difference_of(better[who == STEERED], better[who == CHANCE])
 
 
 def test_steps_that_say_nothing_are_left_out_and_all_others_keep_their_draws():

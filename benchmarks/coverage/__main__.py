@@ -9,7 +9,7 @@ from importlib import import_module
 
 from benchmarks.coverage.table import covered, keep
 
-NAMES = ("walks", "refresh", "costs")
+NAMES = ("walks", "refresh", "costs", "steering")
 RUNS = 200
 KEPT = 100  # runs with which figures are worth keeping
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.coverage.table import Shown
+from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
 from socialcrawl.lab.graphs.posts import from_posts
 from socialcrawl.lab.graphs.tables import parquet_table
@@ -41,16 +41,11 @@ class Place:
 
 def measure(runs: int) -> list[Shown]:
     """Return what `runs` crawls of each graph showed."""
-    found: list[Shown] = []
-    for place in places():
-        for seed in range(runs):
-            found += shown(place, seed)
-        print(f"  {place.title}: {runs} runs", flush=True)
-    return found
+    return repeat(places(), runs, find_ranges)
 
 
-def shown(place: Place, seed: int, steps: int = STEPS) -> Iterator[Shown]:
-    """What one crawl shows after so many steps each."""
+def find_ranges(place: Place, seed: int, steps: int = STEPS) -> Iterator[Shown]:
+    """Yield the ranges that one crawl shows on its way, each after some steps and for some more."""
     rng = np.random.default_rng(seed)
     seeds = rng.choice(np.flatnonzero(place.graph.beta > 0), SEEDS, replace=False).tolist()
     estimator = ("hybrid-sum", "bfs")[seed % 2]
@@ -77,7 +72,7 @@ def _judged(ends: tuple[float, float] | None, needed: Ints, done: int) -> tuple[
 
 
 def places() -> Iterator[Place]:
-    """The graphs to measure on; those whose data is not on this machine are left out."""
+    """Yield the graphs to measure on; those whose data is not on this machine are left out."""
     topics = {
         "ubuntu_irc.parquet": (["kernel"], ["partition"], ["wifi", "wireless"]),
         "congress2015_last12m.parquet": (["climate"], ["veteran", "veterans"]),
@@ -91,12 +86,12 @@ def places() -> Iterator[Place]:
         if not (SHARED / name).exists():
             print(f"not measured: {SHARED / name} is missing (set SOCIALCRAWL_SHARED)", flush=True)
         elif name in topics:
-            yield from _told(SHARED / name, topics[name])
+            yield from _read_topics(SHARED / name, topics[name])
         else:
             yield _linked(SHARED / name, *links[name])
 
 
-def _told(path: Path, topics: tuple[list[str], ...]) -> Iterator[Place]:
+def _read_topics(path: Path, topics: tuple[list[str], ...]) -> Iterator[Place]:
     posts = read_posts(path)
     for keywords in topics:
         graph = from_posts(posts, Topic(keywords))

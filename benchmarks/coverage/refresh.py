@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.coverage.table import Shown
+from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
 from socialcrawl.lab.liverank import death, follows, weblike
 from socialcrawl.lab.liverank.dated import Cut, dated
@@ -57,17 +57,19 @@ class End:
 
 def measure(runs: int) -> list[Shown]:
     """Return what `runs` runs on each dataset showed, and print what they found and tested."""
-    shown: list[Shown] = []
-    for one in datasets():
-        bounds, estimates = [], []
-        for seed in range(runs):
-            shown += walk(one, seed)
-            crawl, early = stop(one, seed)
-            shown += find_intervals(one, crawl, "at the stop")
-            bounds.append(find_end(one, crawl))
-            estimates.append(early)
-        print(f"  {one.title}: {runs} runs; {describe_stops(one, bounds, estimates)}", flush=True)
-    return shown
+    stops: list[tuple[End, End]] = []
+
+    def run(one: Dataset, seed: int) -> Iterator[Shown]:
+        yield from walk(one, seed)
+        crawl, early = stop(one, seed)
+        stops.append((find_end(one, crawl), early))
+        yield from find_intervals(one, crawl, "at the stop")
+
+    def describe(one: Dataset) -> str:
+        bounds, estimates = zip(*stops[-runs:], strict=True)
+        return f"; {describe_stops(one, bounds, estimates)}"
+
+    return repeat(datasets(), runs, run, describe)
 
 
 def datasets() -> Iterator[Dataset]:

@@ -1,17 +1,29 @@
-"""What many runs say of one interval, and the page that keeps it."""
+"""Count how many intervals of many runs hold the truth, and keep the counts on a page."""
 
 import os
 import platform
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf, isfinite
 from pathlib import Path
 from statistics import median
+from typing import Protocol, TypeVar
 
 ALL = "All graphs together"
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
+
+
+class Titled(Protocol):
+    """A place where runs are made."""
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+
+
+P = TypeVar("P", bound=Titled)
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,28 @@ def covered(runs: Iterable[Shown]) -> Covered:
     told = [one for one in every if one.low is not None]
     widths = [inf if one.low is None or one.high is None else one.high - one.low for one in told]
     return Covered(len(every), len(told), sum(one.holds for one in told), median(widths) if widths else inf)
+
+
+def repeat(
+    places: Iterable[P],
+    runs: int,
+    run: Callable[[P, int], Iterable[Shown]],
+    describe: Callable[[P], str] = lambda _: "",
+) -> list[Shown]:
+    """Return what `runs` runs at each place show, and print when a place is done.
+
+    Args:
+        places: where runs are made, one after the other.
+        runs: how many there are at each place.
+        run: makes the run with a number from 0 on, and yields what it shows.
+        describe: returns what else is printed when all runs at a place are done.
+    """
+    shown: list[Shown] = []
+    for place in places:
+        for number in range(runs):
+            shown += run(place, number)
+        print(f"  {place.title}: {runs} runs{describe(place)}", flush=True)
+    return shown
 
 
 def keep(name: str, title: str, note: str, found: Sequence[Shown], page: Path = PAGE) -> None:

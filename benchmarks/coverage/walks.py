@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.coverage.table import Shown
+from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import Place, near, places
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.draws import uniform
@@ -41,12 +41,7 @@ IDLE = 20_000  # draws without anybody new after which a walk ends: of 100,000, 
 
 def measure(runs: int) -> list[Shown]:
     """Return what `runs` runs on each graph showed."""
-    found: list[Shown] = []
-    for place in places():
-        for number in range(runs):
-            found += shown(place, number)
-        print(f"  {place.title}: {runs} runs", flush=True)
-    return found
+    return repeat(places(), runs, find_intervals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +68,10 @@ class Look:
     links: Links | None
 
 
-def shown(
+def find_intervals(
     place: Place, seed: int, lengths: Sequence[int] = LENGTHS, walkers: int = WALKERS, burn_in: int = 10
 ) -> Iterator[Shown]:
-    """What one run shows at each of its lengths."""
+    """Yield what one run shows at each of its lengths."""
     within = reached(place.world, place.topic, "hard")
     begin = near(place, within, walkers, seed)
     how = How(inward=True, walkers=walkers, burn_in=burn_in, seed=seed, idle=IDLE)
@@ -141,7 +136,7 @@ def ball(place: Place, within: Flags, first: int, count: int, *, out: bool) -> F
     Args:
         place: the graph.
         within: bool[n].
-        first: where it begins; where it ends early, it begins anew with the first account that it lacks.
+        first: where it begins; where it ends early, it begins again with the first account that it lacks.
         count: how many.
         out: whether it follows links only as they point.
     """

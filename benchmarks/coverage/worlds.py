@@ -38,7 +38,7 @@ class Place:
 
 
 def places() -> Iterator[Place]:
-    """The graphs to measure on; those whose data is not on this machine are left out."""
+    """Yield the graphs to measure on; those whose data is not on this machine are left out."""
     made: Mapping[str, Sequence[Callable[[], Place]]] = {
         "ubuntu_irc.parquet": (_kernel, _wireless),
         "wikispeedia_6k.parquet": (_species,),

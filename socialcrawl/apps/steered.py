@@ -87,6 +87,8 @@ def steering(found: Steering | None, judgement: Judgement | None = None) -> list
 
 def _gain(name: str, drawn: str, told: Compared) -> str:
     steps = f"{told.steps:,} {drawn}"
+    if told.gain is None and told.steps >= LEAST:
+        return f"  than {name}: not enough data yet ({steps} all found {told.mean:.3f})"
     if told.gain is None:
         return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_more(told)}"
     sign, gain = told.gain.sign, told.gain
