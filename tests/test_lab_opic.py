@@ -406,6 +406,9 @@ def test_summaries_are_means_over_the_last_three_crawls_then_over_webs():
 # --- commands
 
 
+RANDOM = ("random", "paid and held", 1.0)  # a way, an estimate, crawls
+
+
 @pytest.mark.parametrize("name", [*STILL, *MOVING])
 def test_each_command_leaves_a_figure_and_its_data_and_says_what_it_found(tmp_path, name):
     tiny = ["--pages", "100", "--crawls", "1", "--jobs", "1", "--out", str(tmp_path)]
@@ -422,6 +425,15 @@ def test_each_command_leaves_a_figure_and_its_data_and_says_what_it_found(tmp_pa
             listed = list(csv.DictReader(file))
         assert {row["runs"] for row in listed} == {"2"}
         assert all(float(row["mean_spread"]) > 0 for row in listed)
+        crawled = csv.DictReader((tmp_path / "fig2.csv").read_text("utf-8").splitlines())
+        once = [row for row in crawled if (row["way"], row["estimate"], float(row["crawls"])) == RANDOM]
+        first, second = (float(row["mean"]) for row in once)
+        half = 12.7062 * abs(first - second) / 2  # Student's quantile for one degree of freedom
+        assert f"{(first + second) / 2:.3g} ± {half:.3g}" in done.output
+        assert "means over 2 webs, ± half of their 95 % intervals" in done.output
+    else:
+        assert "±" not in done.output
+        assert "one web, so no intervals" in done.output
     told = {"cash": "crawled pages held", "fig5": "measures kept"}.get(name, "mean error")
     assert told in done.output
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw, spread_over
-from socialcrawl.apps.lab_runs import watching
+from socialcrawl.apps.lab_runs import watching, with_half
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan
 from socialcrawl.lab.gouriten.curves import Curves, pairs, shortfalls, summed_up
@@ -250,8 +250,7 @@ def _tell(listed: list[dict[str, Any]], column: str, what: str) -> None:
 
 
 def _of(row: dict[str, Any], column: str) -> str:
-    half = _half(row, column)
-    return f"{row[column]:.3f}" + ("" if np.isnan(half) else f" ± {half:.3f}")
+    return with_half(row[column], _half(row, column), ".3f")
 
 
 def _half(row: dict[str, Any], column: str) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.apps.lab_figures import Line, Panel, draw, spread_over
-from socialcrawl.apps.lab_runs import ready, watching
+from socialcrawl.apps.lab_runs import ready, watching, with_half
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.kumar import dynamic, static
@@ -213,5 +213,4 @@ def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str])
 def _cell(whole: float, half: float, last: float) -> str:
     """A mean with half of its interval and the last value: three digits or so."""
     digits = 3 if abs(whole) < 2 else 1 if abs(whole) < 1000 else 0
-    spread = "" if np.isnan(half) else f" ± {half:,.{digits}f}"  # of one crawl nothing can be said
-    return f"{whole:,.{digits}f}{spread} ({last:,.{digits}f})"
+    return f"{with_half(whole, half, f',.{digits}f')} ({last:,.{digits}f})"

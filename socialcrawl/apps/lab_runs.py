@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EACCES
+from math import isnan
 from pathlib import Path
 
 from rich.progress import Progress
@@ -28,6 +29,11 @@ def ready(out: Path, *inside: str) -> None:
             raise SettingsError(
                 f"--out {out} cannot be a folder ({why}): name a folder that can be written."
             ) from error
+
+
+def with_half(mean: float, half: float, form: str) -> str:
+    """Return a mean as text with half of its 95 % interval, where it has one (NaN: it has none)."""
+    return f"{mean:{form}}" + ("" if isnan(half) else f" ± {half:{form}}")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import numpy as np
 
 from socialcrawl.apps import liverank_figures
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw, spread_over
-from socialcrawl.apps.lab_runs import ready, watching
+from socialcrawl.apps.lab_runs import ready, watching, with_half
 from socialcrawl.apps.liverank_worlds import KINDS, Wanted
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.kumar.summary import picked, variants
@@ -176,8 +176,7 @@ def _tell(means: Table) -> None:
 
 
 def _cell(row: dict[str, float]) -> str:
-    spread = "" if np.isnan(row["cost_low"]) else f" ± {(row['cost_high'] - row['cost_low']) / 2:.2f}"
-    return f"{row['cost']:.2f}{spread}"
+    return with_half(row["cost"], (row["cost_high"] - row["cost_low"]) / 2, ".2f")
 
 
 def _show(pictures: Sequence[Path], data: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from socialcrawl.apps.lab_figures import Bars, Line, Panel, draw, spread_over
-from socialcrawl.apps.lab_runs import ready
+from socialcrawl.apps.lab_runs import ready, with_half
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.measures import mean
+from socialcrawl.lab.measures import Mean, mean
 from socialcrawl.lab.opic.moving import RATES, Moving, adaptation
 from socialcrawl.lab.opic.static import PARTS, Still, convergence, payments
 from socialcrawl.lab.opic.summaries import of_ways, of_windows
@@ -71,6 +71,7 @@ def converge(name: str, plan: Still, out: Path, jobs: int) -> None:
     means = of_ways(found)
     write_csv(out / f"{name}-means.csv", means)
     listed = rows(means)
+    _tell_meaning(listed[0]["runs"])
     main = "top" if name == "fig3" else "mean"
     for law in plan.laws:
         for error in (main, *OTHERS):
@@ -90,16 +91,16 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
     found = payments(plan, jobs)
     write_csv(out / "cash.csv", found)
     listed = rows(found)
+    _tell_meaning(len(plan.seeds))
     for law in plan.laws:
         for way in dict.fromkeys(row["way"] for row in listed):
             here = [row for row in listed if (row["law"], row["way"]) == (law, way)]
-            late = [row["held"] for row in here if row["crawls"] > plan.crawls / 2]
-            first = [row["held"] for row in here if row["crawls"] <= 1]
-            paid = [row["gained"] for row in here if row["crawls"] == plan.crawls]
-            first_mean, late_mean = float(np.mean(first)), float(np.mean(late))
+            late = _of_webs([row for row in here if row["crawls"] > plan.crawls / 2], "held")
+            first = _of_webs([row for row in here if row["crawls"] <= 1], "held")
+            paid = _of_webs([row for row in here if row["crawls"] == plan.crawls], "gained")
             write_line(
-                f"{law:10}{way:10} crawled pages held {first_mean:.3f}/n in the first crawl, {late_mean:.3f}/n in the "
-                f"second half ({float(np.mean(paid)):.2f} paid in all)"
+                f"{law:10}{way:10} crawled pages held {_with_half(first)} of 1/n in the first crawl, "
+                f"{_with_half(late)} in the second half; {_with_half(paid)} paid in all"
             )
     frames = [_cash_panel(listed, law) for law in plan.laws]
     title = spread_over("Mean cash of crawled pages", len({row["seed"] for row in listed}), "web")
@@ -119,6 +120,7 @@ def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
     write_csv(out / f"{name}-means.csv", means)
     listed = rows(means)
     write_line(f"a month, {plan.size:,} fetches, adds {listed[0]['month']:.3f} to G; means of the last three crawls")
+    _tell_meaning(listed[0]["runs"])
     for error in ("mean", "median", "top", "measures"):
         _tell_windows(listed, "measures kept, a page" if error == "measures" else ERRORS[error], error)
     if name == "fig5":
@@ -182,19 +184,41 @@ def _heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ...]:
 def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
     """The means of an error after whole crawls, a line a way and estimate."""
     times = [time for time in _each(listed, "crawls") if time in TOLD or time == listed[-1]["crawls"]]
-    write_line(f"{title:<58}" + "".join(f"{time:>9g}" for time in times) + " crawls")
+    write_line(f"{title:<42}" + "".join(f"{time:>18g}" for time in times) + " crawls")
     for way, estimate in dict.fromkeys((row["way"], row["estimate"]) for row in listed):
-        cells = {r["crawls"]: r[error] for r in listed if (r["way"], r["estimate"]) == (way, estimate)}
-        write_line(f"  {way + ', ' + estimate:<56}" + "".join(f"{cells[time]:>9.3g}" for time in times))
+        cells = {r["crawls"]: _cell(r, error) for r in listed if (r["way"], r["estimate"]) == (way, estimate)}
+        write_line(f"  {way + ', ' + estimate:<40}" + "".join(f"{cells[time]:>18}" for time in times))
 
 
 def _tell_windows(listed: list[dict[str, Any]], title: str, column: str) -> None:
     """The means of a column, a line a window, by change rate."""
     rates = _each(listed, "rate")
-    write_line(f"{title:<40}" + "".join(f"{100 * rate:>9g}" for rate in rates) + " % change in a crawl")
+    write_line(f"{title:<40}" + "".join(f"{100 * rate:>18g}" for rate in rates) + " % change in a crawl")
     for window in _each(listed, "window"):
-        cells = [row[column] for row in listed if row["window"] == window]
-        write_line(f"  {window:<38}" + "".join(f"{cell:>9.3g}" for cell in cells))
+        cells = [_cell(row, column) for row in listed if row["window"] == window]
+        write_line(f"  {window:<38}" + "".join(f"{cell:>18}" for cell in cells))
+
+
+def _tell_meaning(webs: int) -> None:
+    """Say what the numbers below are."""
+    if webs > 1:
+        write_line(f"means over {webs} webs, ± half of their 95 % intervals")
+    else:
+        write_line("one web, so no intervals: --webs 3 shows how far webs differ")
+
+
+def _cell(row: dict[str, Any], column: str) -> str:
+    return with_half(row[column], float(_halves([row], column)[0]), ".3g")
+
+
+def _of_webs(listed: list[dict[str, Any]], column: str) -> Mean:
+    """Return the mean over the webs of what each has on average."""
+    webs = [[row[column] for row in listed if row["seed"] == seed] for seed in _each(listed, "seed")]
+    return mean(np.array([np.mean(one) for one in webs]))
+
+
+def _with_half(found: Mean) -> str:
+    return with_half(found.mean, found.half, ".3f")
 
 
 def _above_0(lines: Sequence[Line]) -> bool:

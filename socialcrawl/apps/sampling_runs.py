@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.apps.lab_figures import Bars, spread_over
-from socialcrawl.apps.lab_runs import ready, watching
+from socialcrawl.apps.lab_runs import ready, watching, with_half
 from socialcrawl.apps.sampling_work import KEPT, TITLES, Asked, Rows, Wanted, samples, write
 from socialcrawl.intervals import mean_of
 from socialcrawl.lab.sampling import audits, experiments
@@ -16,6 +16,7 @@ from socialcrawl.lab.sampling.crawls import possible
 from socialcrawl.lab.sampling.experiments import GRAPHS
 from socialcrawl.lab.tables import Table, table
 from socialcrawl.terminal import write_line
+from socialcrawl.words import pluralize
 
 
 def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
@@ -34,13 +35,16 @@ def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
             rows.append(row)
             watch(len(rows), total)
     means = _means(rows, ("world", "search", "consistency"))
-    write_line(f"{world.name}, {topic.name}: the law of a walk, times the even share; means over the runs")
+    spread = f"means of {pluralize(asked.setup.runs, 'run')}"
+    if asked.setup.runs > 1:
+        spread += ", ± half of their 95 % intervals"
+    write_line(f"{world.name}, {topic.name}: the law of a walk, times the even share; {spread}")
     for row in means:
         write_line(
             f"  search {row['search']:<9} {row['consistency']:<10} {row['pages']:>6,.0f} pages: largest "
-            f"{row['largest']:.2f}, least {row['least']:.3f}, misplaced {row['misplaced']:.1%}; mean out-degree "
-            f"{row['degree']:.2f}, topic {row['share']:.2f} of the true; correlation with visits "
-            f"{_known(row['walked'])}"
+            f"{_spread(rows, row, 'largest', '.2f')}, least {_spread(rows, row, 'least', '.3f')}, misplaced "
+            f"{_spread(rows, row, 'misplaced', '.1%')}; mean out-degree {_spread(rows, row, 'degree', '.2f')}, topic "
+            f"{_spread(rows, row, 'share', '.2f')} of the true; correlation with visits {_known(row['walked'])}"
         )
     searches = [name for name, _ in experiments.SEARCHES]
     kinds = ("printed", "symmetric")
@@ -66,6 +70,11 @@ def _half(rows: Rows, name: str, search: str, consistency: str) -> float:
     own = [row[name] for row in rows if (row["search"], row["consistency"]) == (search, consistency)]
     found = mean_of(np.array(own, np.float64))
     return (found.high - found.low) / 2
+
+
+def _spread(rows: Rows, row: dict[str, Any], name: str, form: str) -> str:
+    """A mean over the runs with half of its interval."""
+    return with_half(row[name], _half(rows, name, row["search"], row["consistency"]), form)
 
 
 def _known(number: float) -> str:
