@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -193,28 +194,29 @@ def _audited(place: Place, look: Look, topic: Ints, asked: Asked, name: str) -> 
     near, mine, widest = asked.linked[name] & ~held, label == largest, label == first
     gap, top, search = gaps.get(largest), gaps.get(first), None if found is None else found.search
     every = np.ones(len(held), bool)
-    told: list[tuple[str, Flags, Flags, Estimate | None]] = [
-        ("share held", held, every, found and found.share),
-        ("linked to, not held", near, every, found and found.reach),
-        ("neither held nor linked to", ~(held | near), every, found and found.beyond),
-        ("found by the search", asked.corner, every, search and search.found),
-        ("of what is held, found by the search", asked.corner, held, search and search.held),
-        ("found by the search, not held", asked.corner & ~held, every, search and search.only),
-        ("largest group, of the topic", mine, every, gap and gap.topic),
-        ("largest group, held of it", held, mine, gap and gap.held),
-        ("largest group, the gap", mine & ~held, every, gap and gap.lacking),
-        ("largest group, linked to", mine & near, every, gap and gap.reach),
-        ("gap listed first, of the topic", widest, every, top and top.topic),
-        ("gap listed first, held of it", held, widest, top and top.held),
-        ("gap listed first, the gap", widest & ~held, every, top and top.lacking),
-        ("gap listed first, linked to", widest & near, every, top and top.reach),
+    told: list[tuple[str, Flags, Flags, Any, str]] = [
+        ("share held", held, every, found, "share"),
+        ("linked to, not held", near, every, found, "reach"),
+        ("neither held nor linked to", ~(held | near), every, found, "beyond"),
+        ("found by the search", asked.corner, every, search, "found"),
+        ("of what is held, found by the search", asked.corner, held, search, "held"),
+        ("found by the search, not held", asked.corner & ~held, every, search, "only"),
+        ("largest group, of the topic", mine, every, gap, "topic"),
+        ("largest group, held of it", held, mine, gap, "held"),
+        ("largest group, the gap", mine & ~held, every, gap, "lacking"),
+        ("largest group, linked to", mine & near, every, gap, "reach"),
+        ("gap listed first, of the topic", widest, every, top, "topic"),
+        ("gap listed first, held of it", held, widest, top, "held"),
+        ("gap listed first, the gap", widest & ~held, every, top, "lacking"),
+        ("gap listed first, linked to", widest & near, every, top, "reach"),
     ]
-    counts = [("accounts in the topic", len(topic), found and found.size)]
-    counts += [("accounts linked to, not held", int(near[topic].sum()), found and found.near)]
-    for what, count, one in counts:
-        yield _shown(f"audit of {name}: {what}", place, look, one, count)
-    for what, some, of, one in told:
-        yield _shown(f"audit of {name}: {what}", place, look, one, float(some[topic[of[topic]]].mean()))
+    counts = [("accounts in the topic", len(topic), "size")]
+    counts += [("accounts linked to, not held", int(near[topic].sum()), "near")]
+    for what, count, part in counts:
+        yield _shown(f"audit of {name}: {what}", place, look, getattr(found, part, None), count)
+    for what, some, of, whole, part in told:
+        truth = float(some[topic[of[topic]]].mean())
+        yield _shown(f"audit of {name}: {what}", place, look, getattr(whole, part, None), truth)
 
 
 def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -> Audit:

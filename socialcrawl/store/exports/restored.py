@@ -182,7 +182,7 @@ class _Restoring:
         answered = [{name: row.get(name) for name in found} for row in rows if row["at"] is not None]
         if answered:
             self.connection.execute(insert(outcome).prefix_with("or ignore"), answered)
-        gone = {row["node"]: row["campaign"] for row in answered if row["missing"] == FORGOTTEN}
+        gone: dict[Any, Any] = {row["node"]: row["campaign"] for row in answered if row["missing"] == FORGOTTEN}
         for node, number in gone.items():  # exports leave their accounts out
             nobody = {"node": node, "platform": self.platforms[number], "first_seen_at": ""}
             self.connection.execute(insert(account).prefix_with("or ignore").values(nobody))
