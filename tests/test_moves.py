@@ -72,6 +72,18 @@ def test_nobody_is_compared_where_nobody_was_known_before_and_who_has_no_place_i
     assert compare(now, now, 0).rows.tolist() == [0]
 
 
+def test_accounts_that_nobody_links_to_are_not_compared_though_their_places_change():
+    """Without a link there is no rate: their order is one of equals, in which every move would look unlikely."""
+    nothing = np.zeros(10)
+    before, now = (
+        Order(nothing, 0.05 + 1e-9 * g.random(10), g.permutation(10) + 1) for g in map(np.random.default_rng, (1, 2))
+    )
+    assert not len(compare(before, now, 0).rows)
+    links = np.where(np.arange(10) < 4, 5.0, 0.0)
+    some = [Order(links * part, links * part, number_places(links)) for part in (1.0, 2.0)]
+    assert compare(*some, 0).rows.tolist() == [0, 1, 2, 3]
+
+
 def test_the_same_seed_gives_the_same_ranges():
     g = np.random.default_rng(2)
     rates = rates_of(g, 300)

@@ -211,10 +211,16 @@ def test_where_the_sample_has_nobody_active_only_the_estimate_gives_up():
 @pytest.mark.parametrize(
     ("stop", "found", "reached", "doubted", "words"),
     [
-        ("bound", 80, False, False, "80 active nodes found with 500 tests, of about 100 (85 to 120) in all"),
-        ("bound", 80, False, False, "in all: at least 66.6%, and 90% are wanted"),
+        (
+            "bound",
+            80,
+            False,
+            False,
+            "80 active nodes found with 500 tests, of about 100 (85 to 120, 95% interval)",
+        ),
+        ("bound", 80, False, False, "95% interval) in all: at least 66.6% by that interval, and 90% are wanted"),
         ("bound", 95, False, True, "at least 79.1%"),
-        ("bound", 108, True, False, "at least 90%, and 90% are wanted"),
+        ("bound", 108, True, False, "at least 90% by that interval, and 90% are wanted"),
         ("estimate", 89, False, False, "about 89% by the estimate, and 90% are wanted"),
         ("estimate", 90, True, False, "about 90% by the estimate"),
     ],

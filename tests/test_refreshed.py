@@ -80,6 +80,7 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
             in shown
         )
         assert f"20 were tested, {hits} are active, 40 are left" in shown
+        assert "accounts tested by what was found (they are no random part of the dataset)" in " ".join(shown.split())
         assert f"active in all: about {found.known.value:,.0f} ({found.known.low:,.0f} to " in shown
         assert f"by the {hits} found and 20 accounts drawn at random\n" in shown
         assert f"found so far: about 33.3% of them ({percent(found.known.share_low)} to 100%, 95% interval)" in shown
@@ -90,7 +91,7 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
     ("fraction", "said"),
     [
         (None, None),
-        (0.25, "fraction = 0.25 is found: the campaign stops here"),
+        (0.25, "fraction = 0.25 is found, by the bound of the 95% interval: the campaign stops here"),
         (0.35, "fraction = 0.35 may be found, which is not certain yet"),
         (0.9, "fraction = 0.9 is not found yet"),
     ],
@@ -108,7 +109,7 @@ def test_a_report_says_whether_the_wanted_fraction_is_found(fraction, said, tmp_
     assert (said is None) == ("fraction = " not in shown)
     assert said is None or f"{said}\n" in shown
     assert (judging is None) == (said is None)
-    assert judging is None or judging["reached"] == (" is found:" in said)
+    assert judging is None or judging["reached"] == (" is found," in said)
     assert (found.known.value, found.known.low, found.known.high, found.known.share) == (42.0, 30.0, 51.0, 1 / 3)
 
 

@@ -13,6 +13,7 @@ from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.imports.results import HEAD
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.refresh.how import BOUND
 from socialcrawl.refresh.verdict import percent
 from socialcrawl.reports.refreshed import Order, Refreshed, order
 from socialcrawl.settings import read
@@ -104,7 +105,10 @@ def _write(file: Path, found: Order, places: list[int]) -> None:
 
 
 def _statuses(found: Refreshed) -> Table:
-    table = Table(title="accounts by what their test found", title_justify="left", box=None, pad_edge=False)
+    random = found.rank == found.training == "random"
+    part = " (they are no random part of the dataset)" if found.left and not random else ""
+    title = f"accounts tested by what was found{part}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", no_wrap=True)
     for name in ("accounts", "share"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -149,8 +153,8 @@ def _estimate(found: Refreshed) -> Iterator[str]:
         return
     if known.value is None:
         yield (
-            f"how many are active in all is not known: {known.low:,.0f} to {known.high:,.0f}; only accounts drawn at "
-            "random tell more (check = 300)"
+            f"how many are active in all is not known: {known.low:,.0f} at least, {known.high:,.0f} at most; only "
+            "accounts drawn at random tell more (check = 300)"
         )
         return
     among = "" if known.whole else " among those that the order has not reached"
@@ -169,7 +173,8 @@ def _wanted(found: Refreshed) -> Iterator[str]:
         return
     wanted = f"fraction = {found.fraction:g}"
     if found.verdict.reached:
-        yield f"{wanted} is found: the campaign stops here"
+        sure = "by the bound of the 95% interval" if found.stop == BOUND else "by the estimate, which may be wrong"
+        yield f"{wanted} is found, {sure}: the campaign stops here"
     elif found.verdict.doubted:
         yield f"{wanted} may be found, which is not certain yet"
     else:

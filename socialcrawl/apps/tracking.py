@@ -24,6 +24,7 @@ TITLES = {
 WIDEST = 1000  # columns: more than any table here has
 SHOWN = ("visits", "indegree", "yield", "cash")
 WORDS = ("act", "answered (UTC)", "asked")  # columns that are read from the left
+MAYBE = ", so that some of those above may be chance"
 ACTS = {"expand": "first visits", "recrawl": "returns"}
 
 
@@ -132,12 +133,12 @@ def _compared(found: Tracked) -> str:
     """Return what "by chance" says, and how many moves chance alone would show."""
     expected = round(found.compared * OUTSIDE)
     if not found.compared:
-        return "nobody was known before: places cannot be compared yet"
+        return "places cannot be compared yet: no account was known before that others link to"
     many = f"{found.moved:,}" if found.moved else "none"
     legend = "by chance: the places of 19 in 20 accounts whose rate of links has not changed\n" if found.moved else ""
     return (
         f"{legend}rises and falls: {many} of {pluralize(found.compared, 'account')} left the places where chance alone "
-        f"keeps 19 in 20;\nabout {expected:,} would leave them by chance"
+        f"keeps 19 in 20;\nabout {expected:,} would leave them by chance{MAYBE if found.moved and expected else ''}"
     )
 
 
@@ -160,6 +161,11 @@ def _yields(found: Tracked) -> Table:
 
 
 def _totals(found: Tracked) -> Iterator[str]:
+    if found.target == "importance":
+        yield (
+            "importance: the share of all that OPIC has paid so far, along the links that were read; the rest went to "
+            "accounts that are not listed and to OPIC's virtual page"
+        )
     if found.young is not None:
         memory, clock = found.young
         yield (

@@ -37,7 +37,7 @@ def judge(known: Estimate, fraction: float, stop: str) -> Verdict:
         return Verdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
     told = (
         f"{pluralize(known.found, 'active node')} found with {pluralize(known.tested, 'test')}, of about "
-        f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}) in all"
+        f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval) in all"
     )
     if stop != BOUND:
         share = f"about {percent(known.share or 0.0)}"
@@ -45,7 +45,7 @@ def judge(known: Estimate, fraction: float, stop: str) -> Verdict:
     reached = known.found > 0 and known.found >= fraction * known.high
     may = known.share_high >= fraction if known.whole else by_estimate
     doubted = may and known.found > 0 and not reached
-    return Verdict(reached, doubted, f"{told}: at least {percent(known.share_low)}, and {wanted}")
+    return Verdict(reached, doubted, f"{told}: at least {percent(known.share_low)} by that interval, and {wanted}")
 
 
 def percent(share: float) -> str:

@@ -2,7 +2,8 @@
 
 The model of chance: every account keeps its rate of links through the whole campaign. The links that were seen up to
 then, and since, are drawn anew from these rates (Poisson), each with the mean weight of a link to the account; all are
-put in order both times. A move counts that lies outside of 95 % of those that are drawn.
+put in order both times. A move counts that lies outside of 95 % of those that are drawn. Accounts without any link have
+no rate, and nothing is said of their places.
 """
 
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ def compare(before: Order, now: Order, seed: int) -> Moves:
     more = len(now.links) - len(before.links)
     links, was = np.concatenate([before.links, np.zeros(more)]), np.concatenate([before.places, np.zeros(more, int)])
     first_of_both = np.where(was > 0, np.minimum(was, now.places), now.places)
-    rows = np.flatnonzero((was > 0) & (now.places > 0) & (first_of_both <= AMONG))
+    rows = np.flatnonzero((was > 0) & (now.places > 0) & (first_of_both <= AMONG) & (now.links > 0.0))
     field = np.flatnonzero((now.places > 0) & (first_of_both <= FIELD))
     at = np.searchsorted(field, rows)
     totals = now.links[field]

@@ -17,6 +17,7 @@ from socialcrawl.model import Node, Stop, Who
 from socialcrawl.refresh.cost import shared_out
 from socialcrawl.refresh.crawl import PROBE, Refresh
 from socialcrawl.refresh.estimate import Estimate
+from socialcrawl.refresh.how import BOUND
 from socialcrawl.refresh.lines import CLOSED
 from socialcrawl.refresh.ranks import DYNAMIC
 from socialcrawl.refresh.verdict import Verdict
@@ -52,7 +53,7 @@ class Refreshed:
         found: bool[tests], whether each found an active account, in order.
         slices: the same, some at a time.
         requests: sent to test; mills: what they cost at most.
-        fraction: of the active accounts that is wanted; None: all.
+        fraction: of the active accounts that is wanted; None: all. stop: how that is judged, one of STOPS.
         verdict: whether it is found; None: not known yet, or all were tested.
     """
 
@@ -68,6 +69,7 @@ class Refreshed:
     requests: int
     mills: int
     fraction: float | None = None
+    stop: str = BOUND
     verdict: Verdict | None = None
 
     @property
@@ -133,6 +135,7 @@ def refreshed(traces: Traces, campaign: str | None = None) -> Refreshed | None:
         requests,
         mills,
         settings.refresh.fraction,
+        settings.refresh.stop,
         crawl.verdict() if crawl.view.size else None,
     )
 
