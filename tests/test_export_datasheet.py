@@ -33,14 +33,15 @@ def test_posts_that_no_request_brought_are_counted_and_said_to_be_from_files(con
     crawled(connection)
     before = exported(connection, tmp_path / "before", "csv", whole=whole)
     assert (before["posts"]["unasked"], before["posts"]["unlisted"]) == (0, 0)
-    assert "no request that is known" not in told(tmp_path / "before")
+    assert "no request that is in this export" not in told(tmp_path / "before")
     as_posts(files(write_lines(tmp_path / "a.jsonl", columns(drawn()))), connection, None, NOW)
     with connection.begin():  # posts of the topic belong to the campaign
         connection.exec_driver_sql("insert into hit select 1, id, 1 from post where id like '50__' and length(id) = 4")
     sheet = exported(connection, tmp_path / "out", "csv", whole=whole)
     assert sheet["posts"]["unasked"] == len(drawn())
     assert sheet["posts"]["posts"] == before["posts"]["posts"] + len(drawn())
-    assert f"- {len(drawn())} of these posts came by no request that is known here" in told(tmp_path / "out")
+    assert f"- {len(drawn())} of these posts came by no request that is in this export" in told(tmp_path / "out")
+    assert "from files, or fetched by other campaigns of the database" in told(tmp_path / "out")
     assert "is what the files claim" in told(tmp_path / "out")
     with connection.begin():
         connection.exec_driver_sql("update request set post_ids = null, nodes = null")  # as an older program left them

@@ -11,7 +11,7 @@ from test_quote import shape
 
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.likely import Typical, likely
-from socialcrawl.limits.quote import likely_range
+from socialcrawl.limits.quote import likely_range, quote
 from socialcrawl.limits.shape import Done
 from socialcrawl.limits.spread import CLUSTERED, DRIFT, ENOUGH, WIDEST, Spread, Sums, measure_spread
 
@@ -92,6 +92,19 @@ def test_the_range_of_a_total_is_that_of_its_means_and_stops_at_the_budget():
     low, high = likely_range(capped, typical, DONE)["posts"]
     assert low == pytest.approx(mean.posts * factors[0])
     assert mean.posts < high <= mean.posts + 150
+
+
+def test_a_quote_shows_no_range_beyond_the_most_that_a_campaign_can_need():
+    """Pages were nearly full and most accounts were looked up, so that there is hardly more than the mean to need."""
+    meant = shape(steps=500)
+    spreads = dict.fromkeys(NEEDS, Spread(400, 200, 0.5))
+    mean = Typical(posts_per_page=95.0, more=(0.95,), missing=0.0, named=0.9, spreads=spreads)
+    beyond, found = likely_range(meant, mean, DONE), quote(meant, mean, DONE)
+    assert any(beyond[name][1] > getattr(found.most, name) for name in NEEDS)
+    for name in NEEDS:
+        low, high = found.ranges[name]
+        assert (low, high) == tuple(min(end, getattr(found.most, name)) for end in beyond[name])
+    assert found.ranges["seconds"] == beyond["seconds"]
 
 
 def test_what_differed_too_much_has_no_range_and_takes_none_from_the_others():

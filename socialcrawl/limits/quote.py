@@ -68,11 +68,12 @@ def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float =
     """The quote for a campaign at `now` (Unix seconds), of which something may be done already."""
     done = done or Done()
     most = at_most(shape, done, now)
+    whole = total(shape, most, done, now)
     probably, together, reached = likely(shape, typical, done, now)
     lasting = shape.caps.seconds
     return Quote(
         tuple(Line(name, most[name], probably.get(name, Amount()), pace(shape, name)) for name in most),
-        total(shape, most, done, now),
+        whole,
         together,
         done,
         likely(replace(shape, back=0.0), FULL, done, now)[2],
@@ -80,8 +81,14 @@ def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float =
         None if lasting is None or shape.tests else allowed(shape, shape.roles.timeline, lasting),
         typical,
         unreturned(shape, typical, done, now),
-        likely_range(shape, typical, done, now),
+        _within(likely_range(shape, typical, done, now), whole),
     )
+
+
+def _within(ranges: Mapping[str, tuple[float, float]], most: Amount) -> dict[str, tuple[float, float]]:
+    """Return the ranges without what is above the most that can be needed; times are not bounded by it."""
+    tops = {name: inf if name == "seconds" else getattr(most, name) for name in ranges}
+    return {name: (min(low, tops[name]), min(high, tops[name])) for name, (low, high) in ranges.items()}
 
 
 def likely_range(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> dict[str, tuple[float, float]]:

@@ -107,10 +107,11 @@ def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
-    """Posts that the platform was not asked for."""
+    """Yield what is to be said of posts that no request in the export brought."""
     if posts["unasked"]:
-        yield f"- {posts['unasked']:,} of these posts came by no request that is known here: they were imported from"
-        yield "  files. Who wrote them and when, and when they were fetched, is what the files claim"
+        yield f"- {posts['unasked']:,} of these posts came by no request that is in this export: they were imported"
+        yield "  from files, or fetched by other campaigns of the database. Who wrote imported ones and when, and when"
+        yield "  they were fetched, is what the files claim"
     if posts["unlisted"]:
         older = pluralize(posts["unlisted"], "request is", "requests are")
         yield f"- {older} of an older program that did not write down which posts came:"

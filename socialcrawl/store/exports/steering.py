@@ -25,8 +25,8 @@ DOES = {
 DRAWN = {
     REFRESH: """\
 Accounts that were imported are those of an old dataset: what that was drawn from, and how, only its makers know. Those
-that were not tested yet say nothing about its state today, and those that were are no random sample of it, but for
-the ones that were drawn to learn from.""",
+that were not tested yet say nothing about its state today. Unless all were tested, those that were are no random
+sample of it, but for the ones that were drawn by lot.""",
     SAMPLE: """\
 Accounts that walks visited are a random sample of those that speak of the topic and can be reached from the seeds, as
 far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
