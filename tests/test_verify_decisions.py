@@ -1,14 +1,17 @@
 """`socialcrawl verify FOLDER` replays the decisions of an export: every lie is found, and nobody is named for it."""
 
+import csv
 import json
 import shutil
+import tarfile
 
 import pytest
 from commands import socialcrawl
 from crawling import crawl, posts, rows
+from frozen import FOLDER
 from storing import opened
 from test_sample_campaign import sampling
-from test_verify_export import changed, differences, exported, found_in, put, told_anew
+from test_verify_export import changed, differences, exported, found_in, put
 from verifying import LIMIT, SHARE, collecting, copied
 
 from socialcrawl.apps.erasing import Manner, forget
@@ -91,8 +94,6 @@ def test_a_decision_that_was_changed_in_an_export_is_found_where_it_is(lie, tmp_
 
 
 def table_of(folder, table):
-    import csv
-
     with (folder / f"{table}.csv").open(encoding="utf-8", newline="") as text:
         return list(csv.DictReader(text))
 
@@ -118,28 +119,16 @@ def test_everything_in_a_database_is_proved_campaign_by_campaign(tmp_path):
 
 
 def test_an_export_of_an_earlier_version_is_verified_as_it_was(tmp_path):
-    folder = shutil.copytree(exported("collect", "csv"), tmp_path / "out")
-    for name in ("shadows", "versions", "seeds"):
-        (folder / f"{name}.csv").unlink()
-    sheet = json.loads((folder / "datasheet.json").read_text("utf-8"))
-    sheet["files"] = [file for file in sheet["files"] if (folder / file["name"]).exists()]
-    (folder / "datasheet.json").write_text(json.dumps(sheet), "utf-8")
-    path = folder / "picks.csv"
-    table = table_of(folder, "picks")
-    with path.open("w", encoding="utf-8", newline="") as text:
-        import csv
-
-        names = [name for name in table[0] if name not in ("since", "mark")]
-        writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-    told_anew(folder, "picks.csv", len(table))
+    with tarfile.open(FOLDER / "0.1.0" / "x-collect-export.tar.xz") as tar:
+        tar.extractall(tmp_path, filter="data")
+    folder = tmp_path / "x-collect"
+    count = len(table_of(folder, "picks"))
     found = {name: check for (_, name), check in found_in(folder).items()}
     assert differences(folder) == []
-    assert (found["picks"].proved, found["picks"].unproved) == (0, {EARLIER: len(table)})
-    assert found["outcomes"].proved > 30
-    assert "scores and features" not in found
-    assert f"not provable: {len(table)} picks: {EARLIER}" in socialcrawl("verify", folder).stdout
+    assert (found["picks"].proved, found["picks"].unproved) == (0, {EARLIER: count})
+    assert found["outcomes"].proved > 10
+    assert not {"scores and features", "budgets"} & found.keys()
+    assert f"not provable: {count} picks: {EARLIER}" in socialcrawl("verify", folder).stdout
 
 
 def test_who_was_forgotten_or_excluded_and_where_the_campaign_ran_is_in_no_file(tmp_path):

@@ -179,7 +179,9 @@ class _Restoring:
             if row["act"] in FINDING:
                 self.acts[row["campaign"], row["n"]] = row["act"]
         self._put("picks", pick, [{name: row.get(name) for name in asked} for row in rows])
-        answered = [{name: row.get(name) for name in found} for row in rows if row["at"] is not None]
+        answered: list[dict[str, Any]] = [
+            {name: row.get(name) for name in found} for row in rows if row["at"] is not None
+        ]
         if answered:
             self.connection.execute(insert(outcome).prefix_with("or ignore"), answered)
         gone: dict[Any, Any] = {row["node"]: row["campaign"] for row in answered if row["missing"] == FORGOTTEN}
