@@ -20,8 +20,12 @@ from verifying import DECIDED, MADE, checks, copied, lasting
 from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.apps.verifying import prove
 from socialcrawl.errors import StoreError
+from socialcrawl.imports.export_tables import COLUMNS, read_table
+from socialcrawl.imports.exported import FORMATS
+from socialcrawl.model import unix
 from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.store.exports.export import Wanted, export
+from socialcrawl.store.exports.restored import DECISIONS, TABLES
 from socialcrawl.verify.exported import ACTIVE_ONLY, HIDDEN, RENUMBERED, verify_export
 
 OUTSIDE = {"name": "../a", "bytes": 1, "sha256": "", "rows": 0}
@@ -67,6 +71,21 @@ def test_an_export_in_every_form_agrees_with_itself(kind):
         assert one["outcomes"].proved >= count["outcome"] - rows(database, imported)[0][0] > 0
         assert one["link weights"].proved + one["link weights"].unproved.total() == count["link"]
         assert one["origins of posts"].proved == count["post"] + 1
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_every_form_of_a_table_has_the_same_cells(kind):
+    folder = exported(kind, "parquet", "csv", "jsonl", "ids", "gexf")
+    for table, names in {**TABLES, **DECISIONS}.items():
+        columns = [next(column for column in COLUMNS[table] if column.name == name) for name in names]
+
+        def plain(row, columns=columns):
+            pairs = zip(columns, row, strict=True)
+            return [unix(cell) if column.kind == "time" and cell is not None else cell for column, cell in pairs]
+
+        one, two, three = (list(map(plain, read_table(folder, table, form, names))) for form in FORMATS)
+        assert one == two == three
+        assert one or table not in ("accounts", "picks", "links", "requests", "versions")
 
 
 @pytest.mark.parametrize("kind", ["collect", "sample"])

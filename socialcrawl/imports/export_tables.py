@@ -1,10 +1,11 @@
 """The tables of our own exports read back exactly, row by row, from whichever form they are in."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 import orjson
 
 from socialcrawl.errors import PostsFileError
@@ -19,6 +20,8 @@ from socialcrawl.store.exports.sheets import SHEETS
 
 NEVER_NULL = ("text",)  # columns whose empty cells in CSV are empty texts
 CHUNK = 20_000  # rows that are read together
+SOME = 1_000  # rows of a text that are converted together
+Cells = Sequence[Sequence[Any]]
 COLUMNS = {table.name: table.columns for table in SHEETS}
 
 
@@ -29,7 +32,7 @@ def find_forms(names: Sequence[str], tables: Sequence[str]) -> list[str]:
 
 def read_table(
     folder: Path, table: str, form: str, wanted: Sequence[str], *, safe: bool = False
-) -> Iterator[list[Any]]:
+) -> Iterator[Sequence[Any]]:
     """Yield the cells of some columns of a table, row by row: texts, numbers, lists; times as the store writes them.
 
     Args:
@@ -47,11 +50,12 @@ def read_table(
     columns = [next(column for column in COLUMNS[table] if column.name == name) for name in wanted]
     try:
         read = _parquet if form == "parquet" else _csv if form == "csv" else _lines
-        for row in read(path, wanted, trouble):
-            yield [_cell(column, cell, safe=safe) for column, cell in zip(columns, row, strict=True)]
+        for cells in read(path, wanted, trouble):
+            pairs = zip(columns, cells, strict=True)
+            yield from zip(*(_read_cells(column, some, safe=safe) for column, some in pairs), strict=True)
     except UNREADABLE as error:
-        raise PostsFileError(f"{path} cannot be read: {error}. Copy the file again, or export again.") from error
-    trouble.refuse("Copy the file again, or export again.")
+        raise PostsFileError(f"{path} cannot be read: {error}. Export anew, or copy it anew.") from error
+    trouble.refuse("Export anew, or copy the file anew.")
 
 
 def count_rows(path: Path) -> int | None:
@@ -72,28 +76,41 @@ def count_rows(path: Path) -> int | None:
     return None
 
 
-def _parquet(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Sequence[Any]]:
+def _parquet(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cells]:
     with sheet(path, trouble, wanted) as found:
         places = _places(path, found.chosen, wanted)
-        for _, cells in found.rows(CHUNK):
-            yield from zip(*(cells[place] for place in places), strict=True)
+        for _, cells in found.rows(CHUNK, _listed):
+            yield [cells[place] for place in places]
 
 
-def _csv(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Sequence[Any]]:
+def _csv(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cells]:
     with path.open("rb") as file:
         rows = Rows(path, file, _first(path), trouble)
         _places(path, list(rows.columns or ()), wanted)
-        for _, row in rows:
-            yield [None if row[name] == "" and name not in NEVER_NULL else row[name] for name in wanted]
+        empty = [name in NEVER_NULL for name in wanted]
+        for some in _chunks([row[name] for name in wanted] for _, row in rows):
+            yield [
+                cells if keep else [None if cell == "" else cell for cell in cells]
+                for keep, cells in zip(empty, some, strict=True)
+            ]
 
 
-def _lines(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Sequence[Any]]:
-    with path.open("rb") as file:
-        begin = file.read(4)
-    with opened(path, begin) as file:
+def _lines(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cells]:
+    def rows(file: IO[bytes]) -> Iterator[list[Any]]:
         for _, told in objects_in(path, file, trouble):
             _places(path, list(told), wanted)
             yield [told[name] for name in wanted]
+
+    with path.open("rb") as file:
+        begin = file.read(4)
+    with opened(path, begin) as file:
+        yield from _chunks(rows(file))
+
+
+def _chunks(rows: Iterator[list[Any]]) -> Iterator[Cells]:
+    """Some rows at a time, as columns."""
+    while some := list(islice(rows, SOME)):
+        yield list(zip(*some, strict=True))
 
 
 def _first(path: Path) -> bytes:
@@ -107,23 +124,33 @@ def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int
     return [there.index(name) for name in wanted]
 
 
-def _instant(at: datetime) -> str:
-    """An instant as `model.iso` writes it; `strftime` would take five times as long."""
-    return f"{at.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
+def _listed(column: Any) -> list[Any]:
+    """The values of a column of Parquet; instants as `model.iso` writes them, all at once."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if not pa.types.is_timestamp(column.type):
+        values: list[Any] = column.to_pylist()
+        return values
+    at = column.cast(pa.timestamp("us", column.type.tz)).to_numpy(zero_copy_only=False)
+    return [None if text == "NaT" else f"{text}Z" for text in np.datetime_as_string(at, unit="us").tolist()]
 
 
-def _cell(column: Column, cell: Any, *, safe: bool) -> Any:
-    if cell is None:
-        return None
+def _read_cells(column: Column, cells: Sequence[Any], *, safe: bool) -> Sequence[Any]:
+    """Convert the cells of a column to what it holds."""
     match column.kind:
         case "int":
-            return int(cell)
+            return [None if cell is None else int(cell) for cell in cells]
         case "float":
-            return float(cell)
+            return [None if cell is None else float(cell) for cell in cells]
         case "bool":
-            return cell in (True, "true")
-        case "time":
-            return cell if isinstance(cell, str) else _instant(cell)
+            return [None if cell is None else cell in (True, "true") for cell in cells]
         case "list":
-            return orjson.loads(cell) if isinstance(cell, str) else cell
-    return cell[1:] if safe and cell.startswith("'") and FORMULA.match(cell[1:]) else cell
+            return [orjson.loads(cell) if isinstance(cell, str) else cell for cell in cells]
+        case "text" if safe:
+            return [None if cell is None else _unmark(cell) for cell in cells]
+    return cells
+
+
+def _unmark(cell: str) -> str:
+    """A text of CSV without the apostrophe that keeps spreadsheets from running it."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell

@@ -12,6 +12,7 @@ import orjson
 from sqlalchemy import Connection, Table, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
+from socialcrawl.garbage import uncollected
 from socialcrawl.model import USEFUL
 from socialcrawl.store.database import closed, engine
 from socialcrawl.store.erasure.sparing import FORGOTTEN
@@ -93,7 +94,8 @@ def restored(
             with connection.begin():
                 metadata.create_all(connection)
                 try:
-                    twice = _Restoring(connection, campaigns, read, decisions=decisions).run()
+                    with uncollected():
+                        twice = _Restoring(connection, campaigns, read, decisions=decisions).run()
                 except DBAPIError as error:  # a cell that no column takes
                     raise ValueError(str(error.orig)) from error
                 yield connection, twice
