@@ -103,8 +103,8 @@ def _lines(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cell
 
     with path.open("rb") as file:
         begin = file.read(4)
-    with opened(path, begin) as file:
-        yield from _chunks(rows(file))
+    with opened(path, begin) as unpacked:
+        yield from _chunks(rows(unpacked))
 
 
 def _chunks(rows: Iterator[list[Any]]) -> Iterator[Cells]:
