@@ -63,6 +63,25 @@ def test_the_gaps_come_widest_first_and_are_those_of_the_world(world):
     assert 0.0 < found[2].held.high < 0.1
 
 
+def test_the_gap_that_happens_to_be_the_widest_of_many_is_in_its_interval_too():
+    """Twenty groups alike: the first in the table is the one that looks widest, and its interval has to know that."""
+    size, groups = 5000, 20
+    held, hits = np.arange(size) % 2 == 0, 0
+    alike = {"held": held, "linked": held, "searched": held, "group": np.arange(size) // 2 % groups}
+    for seed in range(200):
+        first = gaps(drawn(alike, 300, seed))[0]
+        hits += first.lacking.holds(0.5 / groups) and first.topic.holds(1.0 / groups)
+    assert hits >= 190
+
+
+def test_what_is_neither_held_nor_linked_to_has_the_interval_that_the_others_leave(world):
+    found = audit(drawn(world, 300, 7), int(world["held"].sum()))
+    share, reach = found.share, found.reach
+    assert found.beyond.low == pytest.approx(max(0.0, 1.0 - share.high - reach.high))
+    assert found.beyond.high == pytest.approx(1.0 - share.low - reach.low)
+    assert found.beyond.holds((~world["held"] & ~world["linked"]).mean())
+
+
 def test_a_sample_without_groups_has_no_gaps_to_tell():
     flags = np.array([True, False, True])
     bare = Sample(flags, flags, np.ones(3), np.zeros(3, int))

@@ -16,6 +16,7 @@ from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.lab.sampling.truths import out_degrees, reached
 from socialcrawl.lab.sampling.worlds import Flags, Floats, Ints, sources
 from socialcrawl.model import Node, Pick
+from socialcrawl.reports.audited import GROUPS
 from socialcrawl.run import run
 from socialcrawl.sample import audit as audits
 from socialcrawl.sample.audit import Audit
@@ -227,7 +228,7 @@ def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -
         held[node], linked_[node], seen.weight, seen.rows.walker, asked.corner[node], place.label[node]
     )
     count = len(np.intersect1d(seen.found, mine)) if seen.verdict.whole else len(mine)
-    return audits.audit(sample, count, least=len(seen.found), groups=None, confidence=seen.confidence)
+    return audits.audit(sample, count, least=len(seen.found), groups=GROUPS, confidence=seen.confidence)
 
 
 def _shown(what: str, place: Place, look: Look, found: Estimate | None, truth: float) -> Shown:

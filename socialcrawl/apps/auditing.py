@@ -134,7 +134,8 @@ def show(console: Console, found: Audits) -> None:
         for by, gaps in ((found.by, one.found.gaps), ("language", one.languages)):
             if gaps:
                 console.print()
-                console.print(_fitting(console, _title(by, gaps), gaps, linked=one.outlook is not None))
+                title = _title(by, gaps, counted=found.verdict.whole)
+                console.print(_fitting(console, title, gaps, linked=one.outlook is not None))
         words = [*(_words(one) if found.verdict.enough else ()), *(f"note: {note}" for note in one.notes)]
         console.print(Text("\n".join(["", *words]) if words else ""))
 
@@ -194,9 +195,11 @@ def _fitting(console: Console, title: str, gaps: Sequence[Gap], *, linked: bool)
     return table if fits else _gaps(title, gaps, "\n", linked=linked)
 
 
-def _title(by: str, gaps: Sequence[Gap]) -> str:
-    drawn = ", which are groups of the sample's accounts that mention each other" if by == "community" else ""
-    return f"gaps by {by}{drawn}" + (f": the {GROUPS} widest" if len(gaps) == GROUPS else "")
+def _title(by: str, gaps: Sequence[Gap], *, counted: bool) -> str:
+    drawn = " (groups of the sample's accounts that mention each other)" if by == "community" else ""
+    widest = f", the {GROUPS} widest" if len(gaps) == GROUPS else ""
+    sure = "" if counted else f", 95 % for the {len(gaps)} together" if len(gaps) > 1 else ", 95 % intervals"
+    return f"gaps by {by}{drawn}{widest}{sure}"
 
 
 def _gaps(title: str, gaps: Sequence[Gap], between: str, *, linked: bool) -> Table:

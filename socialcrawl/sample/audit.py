@@ -140,19 +140,20 @@ def audit(
         on_topic: how many accounts the dataset has read that are on topic by the same predicate.
         least: accounts that are known to be on topic, by the dataset or by the sample: the topic has no fewer.
         groups: how many gaps are told at most, the widest; None: all.
-        confidence: that the intervals have.
+        confidence: that the intervals have; those of gaps have it for all groups together.
     """
     series = Series.of(sample.weights, sample.walk, sample.group, confidence)
     held, linked = np.asarray(sample.held, bool), np.asarray(sample.linked, bool) | np.asarray(sample.held, bool)
     share = _bounded(series.share(held), on_topic, least)
+    reach = series.share(linked & ~held)
     within = Series.of(np.where(linked, sample.weights, 0.0), sample.walk, sample.group, confidence)
     return Audit(
         share,
         size(share, on_topic, least),
         on_topic,
-        series.share(linked & ~held),
+        reach,
         _near(within.share(~held), on_topic),
-        series.share(~linked),
+        _rest(series.share(~linked), share, reach),
         () if sample.group is None else gaps(sample, groups, confidence),
         None if sample.searched is None else _search(sample, series, confidence),
     )
@@ -179,6 +180,15 @@ def _near(part: Estimate, on_topic: int) -> Estimate:
     return replace(part, low=low, value=value, high=high)
 
 
+def _rest(rest: Estimate, share: Estimate, reach: Estimate) -> Estimate:
+    """Return the share that is neither held nor linked to, with the interval that the two others leave.
+
+    Accounts to whom nobody links are visited seldom and weigh much: the interval of their own visits misses too often.
+    """
+    low, high = (max(0.0, 1.0 - one - other) for one, other in ((share.high, reach.high), (share.low, reach.low)))
+    return replace(rest, low=min(low, rest.value), high=max(high, rest.value))
+
+
 def withheld(on_topic: int) -> Audit:
     """The audit of a dataset that holds `on_topic` on-topic accounts, by a sample that tells nothing yet."""
     return Audit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING, NOTHING)
@@ -203,12 +213,15 @@ def between(found: Audit, least: int, most: int) -> Audit:
 
 
 def gaps(sample: Sample, most: int | None = 20, confidence: float = CONFIDENCE) -> tuple[Gap, ...]:
-    """What the dataset lacks by group, the widest gap first, ties by name.
+    """Return what the dataset lacks by group, the widest gap first, ties by name.
+
+    The widest of many gaps looks wider than it is. The intervals of each quantity are therefore for all groups that are
+    returned together (Bonferroni): `confidence` is that none of them misses.
 
     Args:
         sample: with groups.
-        most: how many are told.
-        confidence: that the intervals have.
+        most: how many are returned; None: all.
+        confidence: that the intervals have, for all groups together.
 
     Raises:
         ValueError: the sample has no groups.
@@ -217,8 +230,11 @@ def gaps(sample: Sample, most: int | None = 20, confidence: float = CONFIDENCE) 
         raise ValueError("this sample has no groups: give hosts, communities or languages")
     held, weights = np.asarray(sample.held, bool), np.asarray(sample.weights, np.float64)
     near = np.asarray(sample.linked, bool) & ~held
-    series = Series.of(weights, sample.walk, sample.group, confidence)
     names = sample.group.tolist() if isinstance(sample.group, np.ndarray) else list(sample.group)
+    seen = len({name for name, weight in zip(names, weights.tolist(), strict=True) if weight})
+    if confidence:
+        confidence = 1.0 - (1.0 - confidence) / max(1, seen if most is None else min(most, seen))
+    series = Series.of(weights, sample.walk, sample.group, confidence)
     shares = distribution(names, weights, sample.walk, confidence=confidence)
     lack: dict[Any, float] = dict.fromkeys(shares, 0.0)
     for name, weight in zip(names, np.where(held, 0.0, weights).tolist(), strict=True):
