@@ -11,14 +11,17 @@ from crawling import crawl, posts, rows
 from frozen import FOLDER
 from storing import opened
 from test_sample_campaign import sampling
+from test_train import told
 from test_verify_export import changed, differences, exported, found_in, put
 from verifying import LIMIT, SHARE, collecting, copied
+from verifying import changed as lied
 
 from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.mock.server import running
 from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.store.exports.export import Wanted, export
-from socialcrawl.verify.exported import EARLIER, verify_export
+from socialcrawl.verify.exported import EARLIER, TREE, verify_export
+from socialcrawl.verify.outcomes import EARLIER_RULE, NO_PAGE
 from socialcrawl.verify.replay import FORGOTTEN
 
 NOW = 1_800_000_000.0
@@ -178,3 +181,34 @@ def test_a_sample_that_judges_by_names_is_proved_and_tells_none_of_them(judged, 
         written = (tmp_path / "out" / file).read_text("utf-8")
         assert "secretive" not in written
         assert "labels-by-hand" not in written
+
+
+def test_a_sample_that_a_tree_judges_is_proved_from_its_matches(tmp_path):
+    on, off = tmp_path / "on.txt", tmp_path / "off.txt"
+    on.write_text("\n".join(f"the telescope of {i}" for i in range(12)), "utf-8")
+    off.write_text("\n".join(f"the soup of {i}" for i in range(12)), "utf-8")
+    assert told(tmp_path / "tree.json", "--on", on, "--off", off)[0] == 0
+    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+        settings = sampling(mock.url, tmp_path / "a.db", sample={"tree": str(tmp_path / "tree.json")})
+        crawl(settings)
+    with opened(settings.database) as connection:
+        export(connection, tmp_path / "out", Wanted(formats=("csv",)), NOW)
+    (tmp_path / "tree.json").unlink()
+    found = {name: check for (_, name), check in found_in(tmp_path / "out").items()}
+    assert differences(tmp_path / "out") == []
+    assert found["matches"].unproved == {TREE: rows(settings.database, "select count(*) from hit")[0][0]}
+    assert found["picks"].proved == rows(settings.database, "select count(*) from pick")[0][0]
+
+
+@pytest.mark.parametrize(("keyword", "why"), [("#telescope", EARLIER_RULE), ("telescope", None)])
+def test_a_topic_that_an_earlier_rule_counted_is_not_counted_by_the_rule_of_today(keyword, why, tmp_path):
+    named = {"usernames": list(posts().authors[:3]), "search": False}
+    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+        crawl(collecting(mock.url, tmp_path / "a.db", topic={"keywords": [keyword]}, seeds=named, crawl={"steps": 6}))
+    lied(tmp_path / "a.db", "update campaign set identity = json_remove(identity, '$.counting')")
+    lied(tmp_path / "a.db", "update outcome set value = 1, occurrences = 1 where n = (select max(n) from outcome)")
+    with opened(tmp_path / "a.db") as connection:
+        export(connection, tmp_path / "out", Wanted(formats=("csv",)), NOW)
+    outcomes = {name: check for (_, name), check in found_in(tmp_path / "out").items()}["outcomes"]
+    assert [*outcomes.unproved] == ([why] if why else [NO_PAGE])
+    assert bool(outcomes.differing) == (why is None)

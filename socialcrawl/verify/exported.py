@@ -31,6 +31,7 @@ from socialcrawl.verify.verification import check_decisions
 EARLIER = "exported by an earlier version, without seeds and settings: export anew, or verify the database"
 RENUMBERED = "pseudonymised: its accounts have other numbers and its settings are left out"
 HIDDEN = "texts are pseudonymised"
+TREE = "judged by a decision tree, which an export does not have"
 ANSWERS = "an export does not have whom answers to searches and look-ups spoke of"
 TESTS = "neither a pseudonymised export nor one by an earlier version has when accounts posted last"
 PARTS = "an export has neither the parts of pages that count for a link nor whom accounts follow"
@@ -204,7 +205,7 @@ def _check_one(
 def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story, why: str | None) -> Lacking:
     parts = story.begun.platform in PARTIAL or bool(links_of(orjson.dumps(dict(story.settings)).decode()).follows)
     return Lacking(
-        texts=HIDDEN if sheet["pseudonymised"] else None,
+        texts=HIDDEN if sheet["pseudonymised"] else TREE if told.get("judged_by_tree") else None,
         answers=ANSWERS,
         tests=TESTS if why else None,
         parts=PARTS if parts else None,

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.store.counting import COUNTING
 from socialcrawl.store.exports.cells import Person
 from socialcrawl.store.exports.choice import Choice
 from socialcrawl.store.exports.hiding import Hiding
@@ -74,7 +75,7 @@ where p.campaign = :campaign and p.act in ('seed', 'import') and a.forgotten_at 
 EPOCHS = "select number, first, began_at, why from epoch where campaign = :campaign order by number"
 TOMBSTONES = "select kind, why, count(*) as tombstones from tombstone group by kind, why order by kind, why"
 SCHEMA = "select version_num as version from alembic_version"
-CAMPAIGN = "select name, platform, seed, settings, created_at from campaign where id = :campaign"
+CAMPAIGN = "select name, platform, seed, settings, identity, created_at from campaign where id = :campaign"
 VERSIONS = "select settings from version where campaign = :campaign order by number"
 
 
@@ -110,6 +111,8 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         "created_at": about.created_at,
         "settings": tell_settings(had[-1], hiding),
         **({"judged_by_name": True} if any((had[-1].get(section) or {}).get(key) for section, key in UNTOLD) else {}),
+        **({"judged_by_tree": True} if (had[-1].get("sample") or {}).get("tree") else {}),
+        "counting": orjson.loads(about.identity).get(COUNTING, 1),  # the rule by which keywords are counted
         # An old dataset is no list of seeds: all of it is in the tables.
         "seeds": [] if kind == REFRESH else _seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},

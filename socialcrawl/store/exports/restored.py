@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.garbage import uncollected
 from socialcrawl.model import USEFUL
+from socialcrawl.store.counting import COUNTING
 from socialcrawl.store.database import closed, engine
 from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.exports.facts import ACTS, REQUESTS
@@ -115,6 +116,7 @@ class _Restoring:
         self.twice: dict[str, int] = {}
         self.acts: dict[tuple[int, int], str] = {}  # of picks that find authors
         self.seats: dict[int, list[int | None]] = {number: [] for number in self.platforms}
+        self.identities = {number: _identify(one) for number, one in enumerate(campaigns, 1)}
         for number, one in enumerate(campaigns, 1):
             self._begin(number, one)
 
@@ -133,7 +135,7 @@ class _Restoring:
             while rows := list(islice(found, SOME)):
                 work([dict(zip(columns, row, strict=True)) for row in rows])
         for number, seats in self.seats.items():
-            told = orjson.dumps({"seeds": {"usernames": seats}}).decode()
+            told = orjson.dumps(self.identities[number] | {"seeds": {"usernames": seats}}).decode()
             self.connection.execute(update(campaign).where(campaign.c.id == number).values(identity=told))
         return self.twice
 
@@ -237,6 +239,11 @@ class _Restoring:
     def _ours(self, row: dict[str, Any]) -> dict[str, Any]:
         row["campaign"] = self.numbers[row["campaign"]]
         return row
+
+
+def _identify(told: Mapping[str, Any]) -> dict[str, Any]:
+    """By which rule a campaign counts its topic; earlier versions do not tell."""
+    return {"topic": told["settings"].get("topic"), COUNTING: told[COUNTING]} if COUNTING in told else {}
 
 
 def _erased(told: Mapping[str, Any]) -> int:
