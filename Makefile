@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ONLY :=
 TINY :=
-RUNS := 200
+RUNS :=
 
 .PHONY: demo test lint types format advisories chaos bench coverage notebooks lock clean help
 
@@ -19,7 +19,7 @@ help:
 	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
 	@echo "make bench   measure; ONLY=name for one; TINY=1 to see that they work"
-	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=200"
+	@echo "make coverage    measure how often intervals hold the truth; ONLY=name, RUNS=20"
 	@echo "make notebooks    run the notebooks and write their outputs anew"
 	@echo "make lock    renew the lock files (needs uv)"
 
@@ -54,7 +54,7 @@ bench: $(VENV)/.dev
 	BENCH_TINY=$(TINY) $(BIN)/python -m benchmarks $(ONLY)
 
 coverage: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.coverage --runs $(RUNS) $(ONLY)
+	$(BIN)/python -m benchmarks.coverage $(if $(RUNS),--runs $(RUNS)) $(ONLY)
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python tests/executing.py

@@ -11,6 +11,7 @@ from crawling import TOKEN_ENV
 from socialcrawl.build import House
 from socialcrawl.daemon.news import Events
 from socialcrawl.daemon.service import Daemon, Identity
+from socialcrawl.lab import doors
 from socialcrawl.lab.doors import AtOnce
 from socialcrawl.lab.generate import topics
 from socialcrawl.mock.server import running
@@ -22,41 +23,18 @@ LATENCY = 0.25
 TOPICS = list(topics().values())
 
 
-class Virtual:
-    """Time that passes only where somebody waits."""
+class Virtual(doors.Virtual):
+    """A clock that begins at an instant of these tests."""
 
     def __init__(self, now=BEGIN):
-        self.at, self.set_by = now, 0.0
-
-    def now(self):
-        return round(self.at, 6)
-
-    def wait(self, event, until):
-        if not event.is_set():
-            self.at = max(self.at, until)
-            while self.now() < until:  # it tells whole microseconds, as clocks here do
-                self.at += 1e-6
-
-    def off(self):
-        return self.set_by
-
-    def follow(self):
-        by, self.set_by = self.set_by, 0.0
-        self.at += by
-        return by
+        super().__init__(now)
 
 
-class Slowly(AtOnce):
+class Slowly(doors.Slowly):
     """An executor whose work takes a while of virtual time."""
 
     def __init__(self, time, latency=LATENCY):
-        self.time, self.latency = time, latency
-
-    def submit(self, fn, /, *args, **kwargs):
-        self.time.at += self.latency / 2
-        future = super().submit(fn, *args, **kwargs)
-        self.time.at += self.latency / 2
-        return future
+        super().__init__(time, latency)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """`make coverage`: run what shows intervals many times over known graphs, and keep how often these hold the truth.
 
 A measure is a module of this folder with TITLE, NOTE and `measure(runs)`, which returns what every run showed. Name
-some with ONLY=..., set the number of runs with RUNS=...; with fewer than KEPT runs the page is left as it is.
+some with ONLY=..., set the number of runs with RUNS=...; with fewer than KEPT runs the page is left as it is. A measure
+whose runs take long has its own RUNS and KEPT.
 """
 
 import argparse
@@ -9,7 +10,7 @@ from importlib import import_module
 
 from benchmarks.coverage.table import covered, keep
 
-NAMES = ("walks", "refresh", "costs", "steering")
+NAMES = ("walks", "refresh", "costs", "steering", "mocks")
 RUNS = 200
 KEPT = 100  # runs with which figures are worth keeping
 
@@ -18,12 +19,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure what the command line names, everything without a name; print what is below 90 %."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--runs", type=int, help=f"{RUNS} unless a measure has its own number")
     asked = parser.parse_args(arguments)
     for name in asked.names or NAMES:
         module = import_module(f"benchmarks.coverage.{name}")
-        found = module.measure(asked.runs)
-        if asked.runs >= KEPT:
+        runs = asked.runs or getattr(module, "RUNS", RUNS)
+        found = module.measure(runs)
+        if runs >= getattr(module, "KEPT", KEPT):
             keep(name, module.TITLE, module.NOTE, found)
         for key in dict.fromkeys((one.graph, one.interval, one.at) for one in found):
             cell = covered(one for one in found if (one.graph, one.interval, one.at) == key)

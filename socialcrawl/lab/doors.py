@@ -1,5 +1,10 @@
-"""The doors of a crawl that waits for nobody: everything is allowed, done at once, and time stands still."""
+"""The doors of a crawl that waits for nobody: everything is allowed, done at once, and time stands still.
 
+`Virtual` and `Slowly` are for campaigns with real limits: time passes only where they wait, and in a day of it they are
+done in seconds.
+"""
+
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
@@ -64,6 +69,53 @@ class AtOnce(Executor):
         """A future that is done."""
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
+        return future
+
+
+class Virtual:
+    """A clock whose time passes only where somebody waits.
+
+    Attributes:
+        at: its time, Unix seconds; it may be moved.
+        set_by: by how much the clock of the machine was set; see `Steady.off`.
+    """
+
+    def __init__(self, at: float) -> None:
+        self.at, self.set_by = at, 0.0
+
+    def now(self) -> float:
+        """Return Unix seconds, whole microseconds."""
+        return round(self.at, 6)
+
+    def wait(self, event: threading.Event, until: float) -> None:
+        """Be at that instant, unless the event has happened."""
+        if not event.is_set():
+            self.at = max(self.at, until)
+            while self.now() < until:  # rounded down
+                self.at += 1e-6
+
+    def off(self) -> float:
+        """Return by how much the clock of the machine was set."""
+        return self.set_by
+
+    def follow(self) -> float:
+        """Jump as the clock of the machine did, and return by how much."""
+        by, self.set_by = self.set_by, 0.0
+        self.at += by
+        return by
+
+
+class Slowly(AtOnce):
+    """An executor whose work takes `latency` seconds of a virtual clock, half before and half after."""
+
+    def __init__(self, time: Virtual, latency: float) -> None:
+        self.time, self.latency = time, latency
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return a future that is done."""
+        self.time.at += self.latency / 2
+        future = super().submit(fn, *args, **kwargs)
+        self.time.at += self.latency / 2
         return future
 
 
