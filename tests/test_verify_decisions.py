@@ -212,3 +212,14 @@ def test_a_topic_that_an_earlier_rule_counted_is_not_counted_by_the_rule_of_toda
     outcomes = {name: check for (_, name), check in found_in(tmp_path / "out").items()}["outcomes"]
     assert [*outcomes.unproved] == ([why] if why else [NO_PAGE])
     assert bool(outcomes.differing) == (why is None)
+
+
+def test_a_seed_that_opted_out_keeps_its_place_without_its_name(tmp_path):
+    database = copied("change", tmp_path)
+    with opened(database) as connection:
+        export(connection, tmp_path / "before", Wanted(formats=("csv",)), NOW)
+        (seat,) = table_of(tmp_path / "before", "seeds")
+        assert seat["account"]
+        lied(database, "update outcome set missing = 'opted-out' where node = ?", int(seat["node"]))
+        export(connection, tmp_path / "after", Wanted(formats=("csv",)), NOW)
+    assert table_of(tmp_path / "after", "seeds") == [{**seat, "account": ""}]

@@ -14,10 +14,12 @@ from socialcrawl.store.decided import find_first_picks, read_aliases
 from socialcrawl.store.exports.cells import Person
 from socialcrawl.store.exports.choice import Choice
 from socialcrawl.store.exports.facts import tell_settings
-from socialcrawl.store.tables import account, shadow
+from socialcrawl.store.tables import account, outcome, shadow
 from socialcrawl.store.tables import campaign as campaigns
 from socialcrawl.store.traces import Traces
 
+NOBODY = Person(None, None)
+OPTED_OUT = "opted-out"  # why an account could not be read
 Row = tuple[Any, ...]
 
 
@@ -33,21 +35,27 @@ def versions(choice: Choice) -> Iterator[Row]:
 
 
 def seeds(choice: Choice) -> Iterator[Row]:
-    """Yield the seats of each campaign's seeds, in their order; nobody where the seed was never asked."""
+    """Yield the seats of each campaign's seeds, in their order; nobody where the seed was never asked.
+
+    Whoever was forgotten or has opted out is not named.
+    """
     traces = Traces(choice.reader)
     for number, name in choice.campaigns:
         begun = traces.begun(name)
         meant = set(read_aliases(choice.reader, number).values())
         asked = meant | find_first_picks(choice.reader, number).keys()
+        out = select(outcome.c.node).where(outcome.c.campaign == number, outcome.c.missing == OPTED_OUT)
+        unnamed = {*choice.reader.execute(out).scalars()}
         for position, seat in enumerate((begun.identity.get("seeds") or {}).get("usernames") or []):
             node = next(iter(traces.enlisted(begun.platform, [seat])), None)
-            yield (name, position, *((node, _person(choice, node)) if node in asked else (None, Person(None, None))))
+            node = node if node in asked else None
+            yield name, position, node, NOBODY if node is None or node in unnamed else _person(choice, node)
 
 
 def _person(choice: Choice, node: Node) -> Person:
     query = select(account.c.platform_id, account.c.username).where(account.c.node == node)
     row = choice.reader.execute(query).one_or_none()
-    return Person(None, None) if row is None else Person(*row)
+    return NOBODY if row is None else Person(*row)
 
 
 def shadows(choice: Choice) -> Iterator[Row]:
