@@ -255,8 +255,10 @@ def sample(desk: Desk) -> Iterator[Shown]:
             ("report: links to accounts on topic", known["links"]["staying"], town.staying),
             (f"report: accounts that write `{lang}`", known["languages"].get(lang), len(speakers) / len(topic)),
         ):
-            enough = audit["verdict"]["enough"] and estimate is not None
-            yield desk.show(what, at, (estimate["low"], estimate["high"]) if enough else None, truth)
+            ends = None
+            if estimate is not None and audit["verdict"]["enough"]:
+                ends = estimate["low"], estimate["high"]
+            yield desk.show(what, at, ends, truth)
 
 
 def read_by(database: Path, campaign: str) -> list[str]:

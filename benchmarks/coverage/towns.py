@@ -82,7 +82,8 @@ class Town:
                     named.setdefault(other, []).append(int(self.world.author[post]))
         pairs = [(author, other) for other, authors in named.items() for author in authors[-NEWEST:]]
         graph = nx.Graph((a, b) for a, b in pairs if a in self.on_topic and b in self.on_topic and a != b)
-        return set(max(nx.connected_components(graph), key=len))
+        parts: list[set[int]] = list(nx.connected_components(graph))
+        return max(parts, key=len)
 
     @cached_property
     def staying(self) -> float:
