@@ -98,7 +98,8 @@ def test_a_tree_is_learned_from_a_campaign_and_told(town, tmp_path):
     assert code == 0, shown
     tree = Tree.load(tmp_path / "tree.json")
     assert (tree.hits("a telescope"), tree.hits("our dinner")) == (1, 0)
-    assert "recall 1.000" in shown
+    assert "recall 1.00" in shown
+    assert "Where fewer posts are on topic than here, precision is lower." in shown
     assert "telescope" in shown or "dinner" in shown
     assert f"wrote {tmp_path / 'tree.json'}" in shown
     assert tree.about["on_from"] == "search of tiny"

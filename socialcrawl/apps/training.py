@@ -170,8 +170,9 @@ def _tell(console: Console, out: Path, tree: Tree, learned: Examples, measured: 
     console.print()
     console.print(_confusion(measured))
     console.print(
-        f"precision {measured.precision:.3f}, recall {measured.recall:.3f}, F1 {measured.f1:.3f}, accuracy "
-        f"{measured.accuracy:.3f}: each of {measured.folds} parts judged by a tree learned from the others",
+        f"among these posts: precision {measured.precision:.2f}, recall {measured.recall:.2f}, F1 {measured.f1:.2f}, "
+        f"accuracy {measured.accuracy:.2f}; each of {measured.folds} parts was judged by a tree learned from the "
+        "others. Where fewer posts are on topic than here, precision is lower.",
         soft_wrap=True,
     )
     console.print()
