@@ -121,7 +121,7 @@ def test_accounts_that_no_walk_on_topic_may_reach_are_counted_in_a_note(tmp_path
     with looking(place) as traces:
         (one,) = audited(traces, sample_of(None, place), of=["small"]).datasets
     (note,) = one.notes
-    assert note.startswith("1 of its on-topic accounts have no known link")
+    assert note.startswith("1 on-topic account of it has no known link")
     assert one.found.on_topic == len(read_by(place, "small") & speakers)
 
 
@@ -477,6 +477,6 @@ def test_where_walks_have_not_mixed_no_number_is_shown_and_the_steps_that_it_tak
     file = file_of(tmp_path, place)
     file.write_text(file.read_text("utf-8").replace('name = "sample"', 'name = "short"'), "utf-8")
     text = " ".join(asked(file, "--of", "small").stdout.split())
-    assert f"not enough data yet: run about {told['verdict']['steps']} more steps" in text
+    assert f"not enough data yet: run about {told['verdict']['steps']} more steps, and look again" in text
     assert "share held" not in text
     assert "would more budget pay?" not in text

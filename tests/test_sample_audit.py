@@ -1,10 +1,13 @@
 """What a uniform sample says of a dataset: how much of the topic it holds, how large that is, where it lacks."""
 
+from dataclasses import replace
 from math import inf, isnan
 
 import numpy as np
 import pytest
 
+from socialcrawl.reports.audited import count_known
+from socialcrawl.reports.holdings import Dataset
 from socialcrawl.sample.audit import Sample, audit, enough, gaps, outlook, size
 from socialcrawl.sample.estimates import Estimate, share
 
@@ -160,3 +163,19 @@ def test_a_narrower_interval_needs_visits_by_the_square():
     assert enough(told, 0.05) == pytest.approx(1000.0)
     assert enough(told, 0.5) == 250
     assert enough(Estimate(float("nan"), 0.0, 1.0, 0.0, 0), 0.05) == inf
+
+
+def test_an_audit_knows_the_accounts_on_topic_of_the_dataset_and_of_the_sample_and_counts_each_once():
+    read, on_topic = np.array([3, 5, 8, 9]), np.array([True, True, False, True])
+    dataset = Dataset("mine", read, on_topic)
+    assert count_known(dataset, on_topic, np.array([5, 9, 11, 12])) == len({3, 5, 9, 11, 12})
+    assert count_known(replace(dataset, unjudged=2), on_topic, np.array([5, 9, 11, 12])) == 4
+
+
+def test_no_interval_of_an_audit_leaves_room_for_fewer_accounts_than_are_known():
+    held = np.arange(100) < 76
+    found = audit(Sample(held, held, np.ones(100), np.arange(100) % 4), 117, least=171)
+    assert found.size.low == 171
+    assert found.lacking >= 171 - 117
+    assert found.share.high == pytest.approx(117 / 171)
+    assert found.share.value <= found.share.high

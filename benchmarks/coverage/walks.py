@@ -228,7 +228,8 @@ def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -
         held[node], linked_[node], seen.weight, seen.rows.walker, asked.corner[node], place.label[node]
     )
     count = len(np.intersect1d(seen.found, mine)) if seen.verdict.whole else len(mine)
-    return audits.audit(sample, count, least=len(seen.found), groups=GROUPS, confidence=seen.confidence)
+    known = len(seen.found) if seen.verdict.whole else len(np.union1d(seen.found, mine))
+    return audits.audit(sample, count, least=known, groups=GROUPS, confidence=seen.confidence)
 
 
 def _shown(what: str, place: Place, look: Look, found: Estimate | None, truth: float) -> Shown:

@@ -148,7 +148,8 @@ def _sample(found: Audits) -> Iterator[str]:
     yield from apart(found.parts)
     yield from judged(found.verdict)
     if found.more is not None and found.more >= 1:
-        yield f"about {about_count(found.more)} more draws would narrow the interval of any share of the topic {HALF}"
+        draws = f"about {about_count(found.more)} more draws would narrow the interval of any share of the topic {HALF}"
+        yield f"{draws}; fewer if all accounts on topic are read before"
 
 
 def _how(found: Audits) -> str:

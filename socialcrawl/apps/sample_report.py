@@ -93,7 +93,7 @@ def judged(verdict: Verdict) -> Iterator[str]:
         more = (
             "and the walks have ended: set length or samples higher"
             if verdict.steps is None
-            else f"run about {pluralize(verdict.steps, 'more step')}"
+            else f"run about {pluralize(verdict.steps, 'more step')}, and look again"
         )
         yield f"not enough data yet: {more}; no estimate is shown until then"
     yield from verdict.why
@@ -164,8 +164,7 @@ def _quality(found: Sampled) -> Iterator[str]:
             "it began"
         )
         return
-    left = pluralize(found.burning, "walk has", "walks have")
-    burning = f"; {left} not got beyond the burn-in, and no draws that count" if found.burning else ""
+    burning = f"; {pluralize(found.burning, 'walk')} in the burn-in, without draws that count" if found.burning else ""
     yield f"{pluralize(found.draws, 'draw counts', 'draws count')}, at {pluralize(found.accounts, 'account')}{burning}"
     worth = pluralize(round(found.effective), "account")
     visits = "" if found.focus == "hard" else f"; {percent(found.precision)} of all visits were on topic"

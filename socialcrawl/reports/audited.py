@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.model import Node
@@ -190,7 +191,8 @@ class _View:
         if not seen.verdict.enough:
             return Audited(dataset.name, len(dataset.read), audits.withheld(count), (), None, inf, tuple(notes))
         drawn_ = self._drawn(dataset)
-        found = audits.audit(drawn_, count, least=len(seen.found), groups=GROUPS, confidence=seen.confidence)
+        least = count_known(dataset, inside, seen.found)
+        found = audits.audit(drawn_, count, least=least, groups=GROUPS, confidence=seen.confidence)
         if dataset.unjudged and not seen.verdict.whole:
             most = found.on_topic + (0 if dataset.taken else dataset.unjudged)
             found = audits.between(found, most - dataset.unjudged, most)
@@ -217,6 +219,19 @@ class _View:
             np.isin(node, np.concatenate(searched)) if searched else None,
             self.group,
         )
+
+
+def count_known(dataset: Dataset, inside: NDArray[np.bool_], sampled: Ints) -> int:
+    """Return how many accounts are on topic for sure: those of a dataset and those of the sample, once each.
+
+    Args:
+        dataset: the dataset.
+        inside: which of its accounts are on topic, and counted.
+        sampled: the accounts on topic that the sample has found.
+    """
+    if dataset.unjudged:  # nobody can say which of its accounts are on topic
+        return len(sampled)
+    return len(np.union1d(dataset.read[inside], sampled))
 
 
 def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:

@@ -19,6 +19,7 @@ from socialcrawl.reports.sampled import Drawn
 from socialcrawl.settings import Settings
 from socialcrawl.store.audits import Reading, aliases, known, links, read_by_any, readings, said, searches, whos
 from socialcrawl.store.traces import Begun, Traces
+from socialcrawl.words import pluralize
 
 TOGETHER = "all of them together"
 LOUD = 2**31  # occurrences of a topic that are enough for any predicate
@@ -302,8 +303,10 @@ def _apart(judge: Judge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> li
     lonely = len(set(on_topic).difference(whose[both].tolist(), whom[both].tolist()))
     if not lonely:
         return []
-    told = f"{lonely:,} of its on-topic accounts have no known link with another one: walks on topic may never come to"
-    return [f"{told} them, so that the topic may be up to {lonely / len(on_topic):.0%} smaller than said"]
+    whose_links = pluralize(lonely, "on-topic account of it has", "on-topic accounts of it have")
+    told = f"{whose_links} no known link with another one: walks on topic may never come there"
+    less = f", so that the topic may be up to {lonely / len(on_topic):.0%} smaller than said"
+    return [told + (less if sample.seen.verdict.enough else "")]
 
 
 def _ends(ends: tuple[Ints, Ints], other: Mapping[int, int]) -> tuple[Ints, Ints]:
