@@ -114,6 +114,10 @@ LIES = {
         "request {request}, posts:",
     ),
     "a request that is removed": ("delete from request where id = {request}", "request {request}: stored nothing"),
+    "a request whose cost is hidden, as if its answer had been held": (
+        "update request set kind = 'held', cost = 0, new_posts = 0, new_users = 0 where id = {request}",
+        "request {request}, answer that was held: stored nothing",
+    ),
     "a budget": (
         "update version set settings = json_set(settings, '$.budget.max_requests', 5)",
         "version 0, budget.max_requests: stored 5, recomputed 1000",

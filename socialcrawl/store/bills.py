@@ -12,7 +12,7 @@ from socialcrawl.store.tables import post, request
 SOME = 2_000  # rows that are read together
 COLUMNS = (
     "id", "n", "part", "endpoint", "items", "most", "sent_at", "arrived_at", "kind", "posts", "cost", "new_posts",
-    "new_users", "post_ids",
+    "new_users", "post_ids", "digest",
 )  # fmt: skip
 
 
@@ -57,6 +57,26 @@ class Fetched:
     def of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the instant of each of some posts that are stored, ISO 8601."""
         return {row.id: row.fetched_at for row in self._at.rows(ids)}
+
+
+class Answered:
+    """Which questions the platform has answered, whichever campaign asked them.
+
+    Args:
+        connection: the database.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        asked = select(request.c.digest, request.c.id, request.c.kind)
+        self._asked = Lookup(connection, asked.where(among(connection, request.c.digest)))
+
+    def of(self, digests: Sequence[str]) -> dict[str, int]:
+        """Return the request.id of the first answer to each of some questions that has one."""
+        first: dict[str, int] = {}
+        for digest, number, kind in self._asked.rows(digests):
+            if kind in ("ok", "missing"):
+                first[digest] = min(number, first.get(digest, number))
+        return first
 
 
 def sum_bills(connection: Connection, campaign: int) -> tuple[int, int]:

@@ -8,8 +8,9 @@ from typing import Any
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.policies import policy, policy_in
-from socialcrawl.store.bills import Fetched, find_loose_pages, read_bills
+from socialcrawl.store.bills import Answered, Fetched, find_loose_pages, read_bills
 from socialcrawl.store.database import Opened
+from socialcrawl.store.held import LOOK_UPS
 from socialcrawl.verify.budgets import Budgets
 from socialcrawl.verify.findings import SHOWN, Check
 from socialcrawl.verify.story import Story
@@ -19,6 +20,8 @@ INCLUDED = "answers with posts or users that they carried along, whose number is
 UNPRICED = "endpoints that the price table does not have"
 REFUSED = "answers that could not be used, whose size is not kept"
 UNLISTED = "an older program did not write down which posts came"
+NO_QUESTION = "held answers whose questions are not there: erased, of an older program, or in an export"
+PROFILES = "held answers to look-ups, made of the profiles that are stored"
 OTHER_PRICES = "every price differs: another price table was in force"
 FREE = ("window", "day", "month", "money", "backoff", "refused", "broken", "held")  # kinds that bring and cost nothing
 Watch = Callable[[str, int, int | None], None]
@@ -42,7 +45,7 @@ class Bills:
         self.connection, self.story, self._cursors = connection, story, cursors
         self.costs, self.pages = Check("costs of requests"), Check("pages of requests")
         self.place = "the first request"  # where it is
-        self._fetched = Fetched(connection)
+        self._fetched, self._answered = Fetched(connection), Answered(connection)
         self._prices, self._why = _prices(story)
         self._budgets = Budgets(connection, story, self._prices)
         self.budgets = self._budgets.check
@@ -53,9 +56,14 @@ class Bills:
         for rows in read_bills(self.connection, self.story.begun.id):
             self.place = f"request {rows[0].id} to {rows[-1].id}"
             first = self._fetched.of([key for row in rows for key in _ids(row)])
+            held = {row.digest for row in rows if row.kind == "held" and row.digest is not None}
+            answered = self._answered.of(sorted(held))
             for row in rows:
                 self._budgets.add(row)
-                self._page(row)
+                if row.kind == "held":
+                    self._held(row, answered.get(row.digest, row.id))
+                else:
+                    self._page(row)
                 self._cost(row, sum(first.get(key) == row.arrived_at for key in _ids(row)))
             done += len(rows)
             watch(f"adding up {self.story.begun.name}", done, None)
@@ -71,7 +79,7 @@ class Bills:
 
     def _page(self, row: Any) -> None:
         """Hold the number of posts that came against the list of them: what was erased is in the number only."""
-        if not row.posts or row.kind == "held":
+        if not row.posts:
             return
         listed = len(_ids(row))
         if row.post_ids is None:
@@ -80,6 +88,17 @@ class Bills:
             self.pages.prove()
         else:
             self.pages.differ(f"request {row.id}", "posts", row.posts, listed)
+
+    def _held(self, row: Any, first: int) -> None:
+        """Hold an answer that was held against request `first`, the first with an answer to the same question."""
+        if row.digest is None:
+            self.pages.leave(NO_QUESTION)
+        elif row.endpoint in LOOK_UPS:
+            self.pages.leave(PROFILES)
+        elif first < row.id:
+            self.pages.prove()
+        else:
+            self.pages.differ(f"request {row.id}", "answer that was held", None, "an earlier answer to the question")
 
     def _cost(self, row: Any, fresh: int) -> None:
         """Hold the cost of a request against the prices; `fresh` posts were new to the database with it."""
