@@ -45,12 +45,14 @@ def test_what_was_found_follows_from_the_posts_and_costs_from_the_prices(kind):
     assert outcomes.unproved[NO_PAGE] <= asked.get("resolve", 0)
 
 
+READ = "select min(o.n) from outcome o join pick p using (campaign, n) where act = 'expand' and o.occurrences > 1"
 WHERE = {
-    "n": "select min(o.n) from outcome o join pick p using (campaign, n) where act = 'expand' and o.occurrences > 1",
+    "n": READ,
     "post": "select min(post) from hit join mention using (post)",
+    "written": f"select json_extract(post_ids, '$[0]') from request where posts > 0 and n = ({READ})",
     "request": "select min(id) from request where posts > 3 and kind = 'ok' and n > 12",
 }
-"""What is changed: a pick that read posts of the topic, a post that matches and mentions somebody, a request."""
+"""What is changed: a pick that read posts of the topic, two posts, of which one matches, a request."""
 AS_IT_IS = ", ".join(column.name for column in post.columns if column.name != "id")
 LIES = {
     "the account of a pick": (
@@ -98,6 +100,10 @@ LIES = {
     "a post that is added": (
         "insert into post select '77', " + AS_IT_IS + " from post where id = '{post}'",
         "post 77, request that brought it: stored nothing",
+    ),
+    "the author of a post": (
+        "update post set author = (select max(node) from account) where id = '{written}'",
+        ", author: stored account",
     ),
     "a mention that is removed": ("delete from mention where post = '{post}'", "post {post}, mention of account"),
     "a mention that is added": (

@@ -99,6 +99,8 @@ class Reread:
         self._asked = Lookup(connection, select(*told, request.c.nodes).where(among(connection, request.c.digest)))
         theirs = select(post.c.author, post.c.id, post.c.fetched_at)
         self._theirs = Lookup(connection, theirs.where(among(connection, post.c.author)))
+        wrote = select(post.c.id, post.c.author)
+        self._wrote = Lookup(connection, wrote.where(among(connection, post.c.id)))
         named = select(mention.c.post, mention.c.node)
         self._named = Lookup(connection, named.where(among(connection, mention.c.post)))
 
@@ -199,6 +201,10 @@ class Reread:
         for key, node in self._named.rows(ids):
             named.setdefault(key, []).append(node)
         return named
+
+    def authors(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return who wrote those posts that are stored, by id."""
+        return {row.id: row.author for row in self._wrote.rows(ids)}
 
     def listing(self, key: str) -> Iterator[Came]:
         """Yield the pages, of all campaigns, that list the post of an id."""

@@ -154,7 +154,8 @@ class Outcomes:
         self.place = f"pick {first} to {last}"
         pages = self._reread.pages(first, last, every=True)
         counts = self._count(list(dict.fromkeys(key for _, came in pages if came is not None for key in came.ids)))
-        self._posts.check(self._reread, pages, counts.keys(), self._doubts)
+        asked = {row.n: row.node for row in picks if row.act in READ}
+        self._posts.check(self._reread, pages, counts.keys(), self._doubts, asked)
         self._match(counts)
         sums, unknown = self._reread.read(pages, counts)
         unlisted = [row for row in picks if self._is_unlisted(row, sums, unknown)]

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from socialcrawl.model import Node
 from socialcrawl.store.database import Opened
 from socialcrawl.store.erasure.ledger import Came
 from socialcrawl.store.erasure.tombstones import reasons
@@ -31,7 +32,14 @@ class Posts:
         self.posts, self.mentions = Check("posts of the ledger"), Check("mentions")
         self._more: dict[str, set[int]] = {}  # whom posts mention beside those of a page
 
-    def check(self, reread: Reread, pages: Sequence[Page], stored: Collection[str], doubts: Mapping[str, str]) -> None:
+    def check(
+        self,
+        reread: Reread,
+        pages: Sequence[Page],
+        stored: Collection[str],
+        doubts: Mapping[str, str],
+        asked: Mapping[int, int],
+    ) -> None:
         """Check pages.
 
         Args:
@@ -39,13 +47,17 @@ class Posts:
             pages: their rows of the ledger, and what each brought; held answers are of other pages.
             stored: the posts that are stored.
             doubts: why posts may have been others when they came.
+            asked: by pick.n, the account whose own posts were asked for.
         """
         own = [(row, came) for row, came in pages if came is not None and row.kind != "held"]
         gone = [key for _, came in own for key in came.ids if key not in stored]
         erased = reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
-        named = reread.mentioned([key for _, came in own for key in came.ids])
+        listed = [key for _, came in own for key in came.ids]
+        named, authors = reread.mentioned(listed), reread.authors(listed)
         for row, came in own:
-            self._present(row, came, stored, erased)
+            theirs = {key: authors[key] for key in came.ids if key in authors} if row.n in asked else {}
+            others = self._find_others(Node(asked.get(row.n, 0)), theirs)
+            self._present(row, came, stored, erased, others)
             self._mentioned(row, came, named, doubts, stored)
 
     def finish(self, reread: Reread) -> None:
@@ -58,10 +70,12 @@ class Posts:
                     f"post {key}", f"mention of account {node}", "stored", "on no page that brought it"
                 )
 
-    def _present(self, row: Any, came: Came, stored: Collection[str], erased: Collection[str]) -> None:
-        """Hold a page against the posts: each that came is stored, or was erased."""
+    def _present(
+        self, row: Any, came: Came, stored: Collection[str], erased: Collection[str], others: Collection[str]
+    ) -> None:
+        """Hold a page against the posts: each that came is stored, or was erased; those of `others` are none of it."""
         there = sum(key in stored for key in came.ids)
-        self.posts.prove(there)
+        self.posts.prove(sum(key in stored and key not in others for key in came.ids))
         if row.n < self.story.erased:  # what was erased is in the number of posts, and no longer in the list
             self.posts.leave(ERASED, max(0, (row.posts or 0) - len(came.ids)))
         for key in came.ids if there < len(came.ids) else ():
@@ -69,6 +83,14 @@ class Posts:
                 self.posts.leave(ERASED)
             elif key not in stored:
                 self.posts.differ(f"request {row.id}", f"post {key}", None, f"read by pick {row.n}")
+
+    def _find_others(self, asked: Node, authors: Mapping[str, int]) -> set[str]:
+        """Hold authors against the account on whose page the posts came, also of reposts; the posts of others."""
+        meant = self.story.meant(asked)
+        others = {key for key, one in authors.items() if one != asked and self.story.meant(Node(one)) != meant}
+        for key in sorted(others):
+            self.posts.differ(f"post {key}", "author", f"account {authors[key]}", f"account {asked}, who was asked")
+        return others
 
     def _mentioned(
         self, row: Any, came: Came, named: Mapping[str, list[int]], doubts: Mapping[str, str], stored: Collection[str]
