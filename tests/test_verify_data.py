@@ -74,6 +74,10 @@ LIES = {
     "whose outcome it is": ("update outcome set node = node + 1 where n = {n}", "outcome {n}, node:"),
     "an outcome that is removed": ("delete from outcome where n = {n}", "pick {n}, outcome: stored missing"),
     "an epoch that is removed": ("update epoch set number = 3", "epoch 3, number:"),
+    "a topic that there never was": (
+        "insert into epoch (campaign, number, first, began_at, why) select 1, 1, {n}, began_at, 'topic' from epoch",
+        "epoch 1, why: stored topic, recomputed no other topic",
+    ),
     "the weight of a link": (
         "update link set alpha = alpha + 1 where n = {n} and position = 0",
         "pick {n}, weight of the link to account",

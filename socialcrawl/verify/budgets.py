@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import MILLS_PER_DOLLAR, unix
+from socialcrawl.plan import about
+from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import Opened
+from socialcrawl.store.epochs import TOPIC
+from socialcrawl.store.identity import SAMPLE
 from socialcrawl.store.traces import Traces
 from socialcrawl.store.versions import Version, changes
 from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import Story
 from socialcrawl.words import seconds
 
+RECOUNTED = "an earlier socialcrawl may have counted the same keywords otherwise"
 NAMED = {"seeds.usernames", "seeds.file", "seeds.lists"}  # change also where a file names others, which is not stored
 
 
@@ -89,6 +95,9 @@ def check_settings(connection: Opened, story: Story) -> Check:
     check = Check("settings")
     try:
         _compare_settings(check, connection, story)
+        _compare_topics(check, connection, story)
+    except SettingsError as error:  # a file of the campaign is not here
+        check.leave(str(error))
     except MALFORMED as error:
         check.differ("version", "rows", f"{error} ({type(error).__name__})", "settings that can be read")
     return check
@@ -105,6 +114,24 @@ def _compare_settings(check: Check, connection: Opened, story: Story) -> None:
             check.prove()
         else:
             check.differ(f"version {after.number}", "changed", after.changed, changed)
+
+
+def _compare_topics(check: Check, connection: Opened, story: Story) -> None:
+    """Hold each new topic against the settings: versions and epochs of topics have been stored together from the first.
+
+    A program that counts the same keywords otherwise begins an epoch too, and no version.
+    """
+    traces = Traces(connection)
+    changed = {one.first for one in traces.versions(story.begun) if TOPIC in {key.split(".")[0] for key in one.changed}}
+    for number, first, _, why in traces.epochs(story.begun.id):
+        if TOPIC not in why.split(","):
+            continue
+        if first in changed:
+            check.prove()
+        elif story.kind != SAMPLE and Counting.of(about(story.stage(first).settings)).since > 1:
+            check.leave(RECOUNTED)
+        else:
+            check.differ(f"epoch {number}", "why", why, "no other topic in table version")
 
 
 def _at(settings: Any, key: str) -> Any:
