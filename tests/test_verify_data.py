@@ -3,17 +3,19 @@
 import io
 import json
 
+import numpy as np
 import pytest
 from commands import socialcrawl
 from crawling import posts, rows
 from rich.console import Console
 from verifying import LIMIT, MADE, changed, checks, collecting, copied, differences, lasting, lived
 
-from socialcrawl.apps.verifying import prove
+from socialcrawl.apps.verifying import prove, show
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import running
 from socialcrawl.store.tables import post
 from socialcrawl.verify.bills import UNANSWERED
+from socialcrawl.verify.findings import Check, Verified
 from socialcrawl.verify.outcomes import NO_PAGE
 
 DATA = ("posts of the ledger", "mentions", "matches", "outcomes", "link weights", "costs of requests",
@@ -112,7 +114,7 @@ LIES = {
     "a mention that is removed": ("delete from mention where post = '{post}'", "post {post}, mention of account"),
     "a mention that is added": (
         "insert into mention (post, node, kind) select '{post}', max(node), 'mention' from account",
-        "post {post}, mention of account",
+        ": stored a mention, recomputed none on the pages that brought it",
     ),
     "the cost of a request": ("update request set cost = cost - 500 where id = {request}", "request {request}, cost:"),
     "the cost of a request and what was billed": (
@@ -152,6 +154,17 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, tmp_path):
     assert prove(str(database), None, Console(file=screen), as_json=False) == 1
     text = screen.getvalue()
     assert [line for line in text.splitlines() if line.startswith("differs: ") and said.format(**place) in line], text
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(np.float64(0.25), "0.25"), (0.25, "0.25"), (float("nan"), "nothing"), (None, "nothing"), (7, "7"), ("x", "x")],
+)
+def test_values_that_differ_are_plain_numbers_and_words(value, said):
+    check, screen = Check("scores and features"), io.StringIO()
+    check.differ("pick 3", "score", value, value)
+    show(Console(file=screen), [Verified("mine", "collect, x", [check])])
+    assert f"differs: pick 3, score: stored {said}, recomputed {said}\n" in screen.getvalue()
 
 
 @pytest.mark.parametrize(

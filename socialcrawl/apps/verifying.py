@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,6 @@ def _told(one: Difference) -> str:
 
 
 def _value(value: Any) -> str:
-    if value is None:
+    if value is None or (isinstance(value, float) and isnan(value)):
         return "nothing"
-    return repr(value) if isinstance(value, float) else str(value)
+    return repr(float(value)) if isinstance(value, float) else str(value)  # those of NumPy name their type

@@ -67,7 +67,7 @@ class Posts:
                 nodes -= {node for place, node in came.pairs if came.ids[place] == key}
             for node in nodes:
                 self.mentions.differ(
-                    f"post {key}", f"mention of account {node}", "stored", "on no page that brought it"
+                    f"post {key}", f"mention of account {node}", "a mention", "none on the pages that brought it"
                 )
 
     def _present(
