@@ -20,6 +20,7 @@ from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.mock.server import running
 from socialcrawl.store.erasure.orders import ordered
 from socialcrawl.store.exports.export import Wanted, export
+from socialcrawl.verify.copies import OPTED_OUT
 from socialcrawl.verify.exported import EARLIER, TREE, verify_export
 from socialcrawl.verify.outcomes import EARLIER_RULE, NO_PAGE
 from socialcrawl.verify.replay import FORGOTTEN
@@ -223,3 +224,7 @@ def test_a_seed_that_opted_out_keeps_its_place_without_its_name(tmp_path):
         lied(database, "update outcome set missing = 'opted-out' where node = ?", int(seat["node"]))
         export(connection, tmp_path / "after", Wanted(formats=("csv",)), NOW)
     assert table_of(tmp_path / "after", "seeds") == [{**seat, "account": ""}]
+    copies = {name: check for (_, name), check in found_in(tmp_path / "after").items()}["copied columns"]
+    assert (copies.differing, copies.unproved) == (0, {OPTED_OUT: 1})
+    changed(tmp_path / "after", "seeds.csv", lambda table: put(table[0], account="somebody"), honest=True)
+    assert ("copied columns", "account") in [one[0::2] for one in differences(tmp_path / "after")]

@@ -71,6 +71,8 @@ def test_an_export_in_every_form_agrees_with_itself(kind):
         assert one["outcomes"].proved >= count["outcome"] - rows(database, imported)[0][0] > 0
         assert one["link weights"].proved + one["link weights"].unproved.total() == count["link"]
         assert one["origins of posts"].proved == count["post"] + 1
+        assert one["copied columns"].proved > 4 * count["post"] + 2 * count["link"]
+        assert not one["copied columns"].unproved
 
 
 @pytest.mark.parametrize("kind", MADE)
@@ -97,6 +99,7 @@ def test_without_names_and_texts_the_sums_are_proved_all_the_same(kind):
     assert (one["picks"].proved, [*one["picks"].unproved]) == (0, [RENUMBERED])
     assert one["outcomes"].proved > 30
     assert one["link weights"].proved > 100
+    assert (one["copied columns"].proved > 1000, one["copied columns"].unproved.total()) == (True, 0)
 
 
 def test_an_export_after_an_erasure_agrees(tmp_path):
@@ -172,6 +175,28 @@ LIES = {
         "cost: stored 7, recomputed",
     ),
     "a request that is removed": ("requests.csv", lambda t: t[:-1], "datasheet.json, requests of /2/"),
+    "who was asked": ("picks.csv", lambda t: put(read_pick(t), account="somebody"), "account: stored somebody, recom"),
+    "who links": ("links.csv", lambda t: put(t[50], source_account="somebody"), "source_account: stored somebody,"),
+    "who is linked to": ("links.csv", lambda t: put(t[50], target_account=""), "target_account: stored nothing, recom"),
+    "who wrote a post": ("posts.csv", lambda t: put(t[7], author="somebody"), "author: stored somebody, recomputed"),
+    "the id of who wrote a post": (
+        "posts.csv",
+        lambda t: put(t[7], author_id="77"),
+        "author_id: stored 77, recomputed",
+    ),
+    "the occurrences of a post": ("posts.csv", lambda t: put(t[7], occurrences="77"), ", occurrences: stored 77, reco"),
+    "whom a post mentions": (
+        "posts.csv",
+        lambda t: put(t[7], mentions='["x"]'),
+        ", mentions: stored ['x'], recomputed",
+    ),
+    "who is mentioned": ("mentions.csv", lambda t: put(t[7], account="somebody"), "account: stored somebody, recompu"),
+    "the id of who is mentioned": (
+        "mentions.csv",
+        lambda t: put(t[7], account_id="77"),
+        "account_id: stored 77, recom",
+    ),
+    "what an account is called": ("accounts.csv", lambda t: put(t[7], account="somebody"), "account: stored somebody,"),
     "a number that is none": ("picks.csv", lambda t: put(t[0], n="none"), "tables as csv, rows: stored"),
 }
 
@@ -188,6 +213,15 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, honest, tmp_
     told = [line for line in screen.getvalue().splitlines() if line.startswith("differs: ")]
     assert [line for line in told if said in line], told
     assert any(line.startswith(f"differs: {file}, sha256: ") for line in told) != honest
+
+
+def test_a_changed_copy_is_found_in_its_row_also_where_people_have_pseudonyms(tmp_path):
+    folder = shutil.copytree(exported("collect", "csv", key=KEY, safe_csv=True), tmp_path / "out")
+    with (folder / "links.csv").open(encoding="utf-8", newline="") as text:
+        row = list(csv.DictReader(text))[50]
+    changed(folder, "links.csv", lambda t: put(t[50], target_account="somebody"), honest=True)
+    place = f"links, campaign {row['campaign']}, n {row['n']}, position {row['position']}"
+    assert differences(folder) == [("copied columns", place, "target_account")]
 
 
 def test_a_changed_parquet_file_is_found(tmp_path):

@@ -22,6 +22,7 @@ from socialcrawl.store.exports.restored import DECISIONS, TABLES, count_picks, r
 from socialcrawl.store.integrity import count_rows as count_in
 from socialcrawl.store.linking import PARTIAL, links_of
 from socialcrawl.verify.bills import Bills
+from socialcrawl.verify.copies import COPIES, Copies
 from socialcrawl.verify.findings import MALFORMED, Check, Verified
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
 from socialcrawl.verify.outcomes import Lacking, Outcomes
@@ -154,6 +155,7 @@ def _check_tables(
 ) -> Iterator[Verified]:
     read = partial(_read, folder, form, safe=form == "csv" and bool(sheet.get("safe_csv")))
     check, why = Check("keys of tables"), _undecidable(sheet, form)
+    names = {file["name"] for file in sheet["files"]}
     try:
         with restored(sheet["campaigns"], read, decisions=why is None) as (connection, twice):
             for name, count in twice.items():
@@ -165,7 +167,9 @@ def _check_tables(
                     yield Verified(one["name"], f"{form} of the export", _check_one(connection, sheet, one, why, watch))
             checks = check_shared(connection, whole=False)
             _check_posts(checks[1], connection, sheet)
-            yield Verified(None, f"{form} of the export", [check, *checks])
+            copies = Copies(connection, read, whole=sheet["campaign"] is None)
+            copies.run([table for table in COPIES if f"{table}.{form}" in names])
+            yield Verified(None, f"{form} of the export", [check, copies.check, *checks])
     except (PostsFileError, StoreError, *MALFORMED) as error:
         check.differ(f"tables as {form}", "rows", f"{error}", "rows that can be read")
         yield Verified(None, f"{form} of the export", [check])
