@@ -12,7 +12,7 @@ from frozen import FOLDER
 from storing import opened
 from test_sample_campaign import sampling
 from test_train import told
-from test_verify_export import changed, differences, exported, found_in, put
+from test_verify_export import changed, differences, exported, found_in, put, told_anew
 from verifying import LIMIT, SHARE, collecting, copied
 from verifying import changed as lied
 
@@ -108,6 +108,22 @@ def test_other_settings_lead_to_other_decisions(tmp_path):
     assert {name for name, *_ in differences(folder)} & {"picks", "scores and features"}
 
 
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [("crawl", "estimator", "bfs"), ("crawl", "control", 0.3), ("topic", "keywords", ["soup"]), ("crawl", "new", 1)],
+)
+def test_settings_that_the_datasheet_alone_tells_otherwise_are_found(section, key, value, tmp_path):
+    folder = shutil.copytree(exported("change", "csv"), tmp_path / "out")
+    path = folder / "datasheet.json"
+    sheet = json.loads(path.read_text("utf-8"))
+    sheet["campaigns"][0]["settings"][section][key] = value
+    path.write_text(json.dumps(sheet), "utf-8")
+    told_anew(folder, "versions.csv", len(table_of(folder, "versions")))
+    place = "settings of the datasheet", "datasheet.json", f"{section}.{key}"
+    assert place in differences(folder)
+    assert "descriptions" not in {name for name, *_ in differences(folder)}
+
+
 def test_everything_in_a_database_is_proved_campaign_by_campaign(tmp_path):
     database = copied("collect", tmp_path)
     with running(posts(), missing=SHARE, limit=LIMIT) as mock:
@@ -130,6 +146,7 @@ def test_an_export_of_an_earlier_version_is_verified_as_it_was(tmp_path):
     found = {name: check for (_, name), check in found_in(folder).items()}
     assert differences(folder) == []
     assert (found["picks"].proved, found["picks"].unproved) == (0, {EARLIER: count})
+    assert found["settings of the datasheet"].unproved == {EARLIER: 1}
     assert found["outcomes"].proved > 10
     assert not {"scores and features", "budgets"} & found.keys()
     assert f"not provable: {count} picks: {EARLIER}" in socialcrawl("verify", folder).stdout

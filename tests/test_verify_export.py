@@ -73,6 +73,7 @@ def test_an_export_in_every_form_agrees_with_itself(kind):
         assert one["origins of posts"].proved == count["post"] + 1
         assert one["copied columns"].proved > 4 * count["post"] + 2 * count["link"]
         assert not one["copied columns"].unproved
+        assert one["settings of the datasheet"].proved > 20
 
 
 @pytest.mark.parametrize("kind", MADE)

@@ -203,7 +203,7 @@ def _check_one(
     number = story.begun.id
     rows = [check_order(connection, number), check_references(connection, number)]
     sums = [bills.costs, bills.pages, *([] if why else [bills.budgets]), _check_facts(connection, number, told)]
-    return [*decisions, *outcomes.checks, *sums, *rows]
+    return [*decisions, *outcomes.checks, *sums, _check_settings(story.settings, told, why), *rows]
 
 
 def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story, why: str | None) -> Lacking:
@@ -234,6 +234,25 @@ def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> 
         check.prove(all(right))
     dollars = 0.0 if told["rehearsal"] else sum(mills for _, _, mills in sums.values()) / MILLS_PER_DOLLAR
     check.prove(check.compare("datasheet.json", "dollars", told["dollars"], dollars))
+    return check
+
+
+def _check_settings(newest: Mapping[str, Any], told: Mapping[str, Any], why: str | None) -> Check:
+    """Check that the datasheet tells the settings of the newest version; `why` the export does not tell these."""
+    check = Check("settings of the datasheet")
+    if why is not None:
+        check.leave(why)
+        return check
+    version = {name: value for name, value in newest.items() if name != "name"}
+    sheet = {"kind": told.get("kind", "collect"), "seed": told["seed"], **told["settings"]}
+    for name in sorted({*version, *sheet}):
+        parts = [part.get(name) for part in (sheet, version)]
+        if all(isinstance(part, dict) for part in parts):
+            one, other = ({f"{name}.{key}": value for key, value in (part or {}).items()} for part in parts)
+        else:
+            one, other = ({name: part} for part in parts)
+        for key in sorted({*one, *other}):
+            check.prove(check.compare("datasheet.json", key, one.get(key), other.get(key)))
     return check
 
 
