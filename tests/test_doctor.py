@@ -91,6 +91,12 @@ def test_all_is_well_where_it_is_and_one_request_tells(mock, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 
+@pytest.mark.parametrize(("date", "said"), [(100.0, "0 s"), (103.0, "0 s"), (105.0, "4 s"), (90.0, "11 s")])
+def test_clocks_that_may_agree_do_not_differ_however_slow_the_answer_was(date, said):
+    check = app._clock(SimpleNamespace(at=100.0), SimpleNamespace(at=103.0, date=date))
+    assert check.text.startswith(f"this clock and the server's differ by {said}")
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_doctor_speaks_the_vocabulary_of_the_campaign(mock, tmp_path, width):
     code, checks = seen(file_of(tmp_path, mock.url, more='vocabulary = "post"'), width)
