@@ -34,7 +34,8 @@ Node = NewType("Node", int)
 
 MILLS_PER_DOLLAR = 100_000
 LARGEST = 2**63 - 1  # the largest integer that a database can hold
-USEFUL = ("ok", "missing", "held")  # kinds of replies that a talk goes on from, also after a restart
+ANSWERED = ("ok", "missing")  # kinds of replies that the platform gave, and that say what was asked
+USEFUL = (*ANSWERED, "held")  # kinds of replies that a talk goes on from, also after a restart
 STEPS = ("expand", "recrawl", "probe", "walk")  # acts that are steps of a campaign: what its budget of steps counts
 VISITS = ("expand", "walk")  # steps that are for all posts of an account; others may bring none
 ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of who is on the topic, and of who is on the wider topic only

@@ -103,7 +103,7 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
                 f"{_with_half(late)} in the second half; {_with_half(paid)} paid in all"
             )
     frames = [_cash_panel(listed, law) for law in plan.laws]
-    title = spread_over("Mean cash of crawled pages", len({row["seed"] for row in listed}), "web")
+    title = spread_over("Mean cash of crawled pages", len(plan.seeds), "web")
     _show(draw(out / "cash", frames, 2, title), out / "cash")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, func, select
 
-from socialcrawl.model import USEFUL
+from socialcrawl.model import ANSWERED, USEFUL
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.tables import post, request
 
@@ -74,7 +74,7 @@ class Answered:
         """Return the request.id of the first answer to each of some questions that has one."""
         first: dict[str, int] = {}
         for digest, number, kind in self._asked.rows(digests):
-            if kind in ("ok", "missing"):
+            if kind in ANSWERED:
                 first[digest] = min(number, first.get(digest, number))
         return first
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
-from socialcrawl.model import Answer, Reply, Request, Who, iso
+from socialcrawl.model import ANSWERED, Answer, Reply, Request, Who, iso
 from socialcrawl.optouts import declines
 from socialcrawl.relevance import Hits, Links
 from socialcrawl.store import answers
@@ -105,7 +105,7 @@ class Held:
 
     def _posts(self, known: Sequence[Any], since: str, now: float, key: tuple[int, int]) -> Reply | None:
         """The newest page of posts, where the platform's last word was one and all of it is still here."""
-        came = [row for row in known if row.kind in ("ok", "missing") and row.arrived_at >= since]
+        came = [row for row in known if row.kind in ANSWERED and row.arrived_at >= since]
         newest = max(came, key=lambda row: (row.arrived_at, row.id), default=None)
         if newest is None:
             return None

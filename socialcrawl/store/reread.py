@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from socialcrawl.model import USEFUL
+from socialcrawl.model import ANSWERED, USEFUL
 from socialcrawl.relevance import Hits
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.counted import counted
@@ -93,14 +93,12 @@ class Reread:
         mine = connection.execute(select(table.c.settings, table.c.platform).where(table.c.id == campaign)).one()
         self.linking = Linking(connection, links_of(mine.settings), mine.platform, hits)
         again = (post.c.metrics_at != post.c.fetched_at).label("again")
-        texts = select(post.c.id, again, *counted(connection, mine.platform))
+        texts = select(post.c.id, again, post.c.author, *counted(connection, mine.platform))
         self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
         told = (request.c.id, request.c.digest, request.c.kind, request.c.arrived_at, request.c.post_ids)
         self._asked = Lookup(connection, select(*told, request.c.nodes).where(among(connection, request.c.digest)))
         theirs = select(post.c.author, post.c.id, post.c.fetched_at)
         self._theirs = Lookup(connection, theirs.where(among(connection, post.c.author)))
-        wrote = select(post.c.id, post.c.author)
-        self._wrote = Lookup(connection, wrote.where(among(connection, post.c.id)))
         named = select(mention.c.post, mention.c.node)
         self._named = Lookup(connection, named.where(among(connection, mention.c.post)))
 
@@ -188,12 +186,12 @@ class Reread:
         return found
 
     def texts(self, ids: Sequence[str]) -> Sequence[Any]:
-        """The posts of those ids that are stored: (id, whether it was read again later, what `hits` is given)."""
+        """Return the posts of those ids that are stored: (id, whether read again later, author, what `hits` takes)."""
         return self._texts.rows(ids)
 
     def count(self, ids: Sequence[str]) -> dict[str, int]:
         """The occurrences in those posts that are stored, by id."""
-        return {key: self.hits(*told) for key, _, *told in self.texts(ids)}
+        return {key: self.hits(*told) for key, _, _, *told in self.texts(ids)}
 
     def mentioned(self, ids: Sequence[str]) -> dict[str, list[int]]:
         """Return whom posts mention, by their ids, as table `mention` has it."""
@@ -201,10 +199,6 @@ class Reread:
         for key, node in self._named.rows(ids):
             named.setdefault(key, []).append(node)
         return named
-
-    def authors(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return who wrote those posts that are stored, by id."""
-        return {row.id: row.author for row in self._wrote.rows(ids)}
 
     def listing(self, key: str) -> Iterator[Came]:
         """Yield the pages, of all campaigns, that list the post of an id."""
@@ -231,6 +225,6 @@ def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:
 
 def _origin(row: Any, known: Iterable[Any]) -> Came | None:
     """The page that a held answer was made of, as `held.Held` chose it: the newest that the platform had given."""
-    before = [one for one in known if one.kind in ("ok", "missing") and one.id < row.id]
+    before = [one for one in known if one.kind in ANSWERED and one.id < row.id]
     newest = max(before, key=lambda one: (one.arrived_at, one.id), default=None)
     return None if newest is None else came_of(newest)

@@ -82,7 +82,7 @@ def first(connection: Connection, campaign: int, settings: dict[str, Any], now: 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The dotted keys whose settings differ, sorted; a key that is not there is one without a value."""
-    old, new = dict(_leaves(before)), dict(_leaves(after))
+    old, new = dict(leaves(before)), dict(leaves(after))
     return sorted(key for key in {*old, *new} if _plain(key, old.get(key)) != _plain(key, new.get(key)))
 
 
@@ -96,10 +96,11 @@ def _put(connection: Connection, campaign: int, one: Version) -> None:
     connection.execute(insert(version).values(one._asdict() | texts | {"campaign": campaign}))
 
 
-def _leaves(table: Mapping[str, Any], above: str = "") -> Iterable[tuple[str, Any]]:
+def leaves(table: Mapping[str, Any], above: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield the dotted key and the value of each setting; `above` is what stands before the keys."""
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{above}{key}.")
+            yield from leaves(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
 

@@ -21,6 +21,7 @@ from socialcrawl.store.exports.place import SHEETS
 from socialcrawl.store.exports.restored import DECISIONS, TABLES, count_picks, restored, sum_requests
 from socialcrawl.store.integrity import count_rows as count_in
 from socialcrawl.store.linking import PARTIAL, links_of
+from socialcrawl.store.versions import leaves
 from socialcrawl.verify.bills import Bills
 from socialcrawl.verify.copies import COPIES, Copies
 from socialcrawl.verify.findings import MALFORMED, Check, Verified
@@ -29,7 +30,7 @@ from socialcrawl.verify.outcomes import Lacking, Outcomes
 from socialcrawl.verify.story import Story, read_story
 from socialcrawl.verify.verification import check_decisions
 
-EARLIER = "exported by an earlier version, without seeds and settings: export anew, or verify the database"
+EARLIER = "exported by an earlier version, without seeds and settings: export again, or verify the database"
 RENUMBERED = "pseudonymised: its accounts have other numbers and its settings are left out"
 HIDDEN = "texts are pseudonymised"
 TREE = "judged by a decision tree, which an export does not have"
@@ -61,7 +62,7 @@ def verify_export(folder: Path, campaign: str | None = None, watch: Watch = lamb
         files = {file["name"]: file for file in sheet["files"]}
         yield Verified(None, f"files of {folder}", _check_files(folder, sheet, files, watch))
     except MALFORMED as error:
-        raise StoreError(f"{folder / SHEETS[0]} is damaged ({error}): copy the export anew.") from error
+        raise StoreError(f"{folder / SHEETS[0]} is damaged ({error}): copy the export again.") from error
     if campaign is not None and not campaigns:
         raise StoreError(f"{folder} has no campaign {campaign!r}.")
     forms = [] if sheet.get("only_active") else find_forms(list(files), list(TABLES))
@@ -245,14 +246,9 @@ def _check_settings(newest: Mapping[str, Any], told: Mapping[str, Any], why: str
         return check
     version = {name: value for name, value in newest.items() if name != "name"}
     sheet = {"kind": told.get("kind", "collect"), "seed": told["seed"], **told["settings"]}
-    for name in sorted({*version, *sheet}):
-        parts = [part.get(name) for part in (sheet, version)]
-        if all(isinstance(part, dict) for part in parts):
-            one, other = ({f"{name}.{key}": value for key, value in (part or {}).items()} for part in parts)
-        else:
-            one, other = ({name: part} for part in parts)
-        for key in sorted({*one, *other}):
-            check.prove(check.compare("datasheet.json", key, one.get(key), other.get(key)))
+    stored, recomputed = dict(leaves(sheet)), dict(leaves(version))
+    for key in sorted({*stored, *recomputed}):
+        check.prove(check.compare("datasheet.json", key, stored.get(key), recomputed.get(key)))
     return check
 
 

@@ -82,6 +82,7 @@ class Outcomes:
         self.place = "the first pick"  # where it is
         self._asked: set[int] = set()  # the batches at hand that requests were sent for
         self._doubts: dict[str, str] = {}  # of the posts at hand, why their texts may be others
+        self._authors: dict[str, int] = {}  # of the posts at hand
 
     @property
     def checks(self) -> list[Check]:
@@ -121,6 +122,7 @@ class Outcomes:
             self.matches.leave(self._lacking.texts, count_rows(self.connection, ("hit",), self.story.begun.id))
             return
         for rows in read_matches(self.connection, self.story.begun.id):
+            self._doubts, self._authors = {}, {}
             told = {row.post: row for row in rows}
             counts = self._count(list(told))
             for key, row in told.items():
@@ -134,14 +136,15 @@ class Outcomes:
                     self.matches.differ(f"post {key}", "occurrences", row.occurrences, counts[key])
 
     def _count(self, ids: Sequence[str]) -> dict[str, int]:
-        """The occurrences in posts; notes why the texts of some may have been others when they came."""
+        """Return the occurrences in posts; note who wrote them, and why some may have had other texts."""
         found: dict[str, int] = {}
         if self._lacking.texts is not None:
             said = self._matching.of(ids)
-            return {key: said.get(key, 0) for key, *_ in self._reread.texts(ids)}
+            self._authors |= {key: author for key, _, author, *_ in self._reread.texts(ids)}
+            return {key: said.get(key, 0) for key in ids if key in self._authors}
         editable = self.story.begun.platform in EDITABLE
-        for key, again, *told in self._reread.texts(ids):
-            found[key] = self._topic.hits(*told)
+        for key, again, author, *told in self._reread.texts(ids):
+            found[key], self._authors[key] = self._topic.hits(*told), author
             if CLEANED in told[0]:
                 self._doubts[key] = UNNAMED
             elif again and editable:
@@ -149,13 +152,13 @@ class Outcomes:
         return found
 
     def _some(self, picks: Sequence[Any]) -> None:
-        self._doubts = {}
+        self._doubts, self._authors = {}, {}
         first, last = picks[0].n, picks[-1].n
         self.place = f"pick {first} to {last}"
         pages = self._reread.pages(first, last, every=True)
         counts = self._count(list(dict.fromkeys(key for _, came in pages if came is not None for key in came.ids)))
         asked = {row.n: row.node for row in picks if row.act in READ}
-        self._posts.check(self._reread, pages, counts.keys(), self._doubts, asked)
+        self._posts.check(self._reread, pages, self._authors, self._doubts, asked)
         self._match(counts)
         sums, unknown = self._reread.read(pages, counts)
         unlisted = [row for row in picks if self._is_unlisted(row, sums, unknown)]

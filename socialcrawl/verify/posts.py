@@ -36,7 +36,7 @@ class Posts:
         self,
         reread: Reread,
         pages: Sequence[Page],
-        stored: Collection[str],
+        authors: Mapping[str, int],
         doubts: Mapping[str, str],
         asked: Mapping[int, int],
     ) -> None:
@@ -45,20 +45,19 @@ class Posts:
         Args:
             reread: the picks of the campaign.
             pages: their rows of the ledger, and what each brought; held answers are of other pages.
-            stored: the posts that are stored.
+            authors: of the posts that are stored.
             doubts: why posts may have been others when they came.
             asked: by pick.n, the account whose own posts were asked for.
         """
         own = [(row, came) for row, came in pages if came is not None and row.kind != "held"]
-        gone = [key for _, came in own for key in came.ids if key not in stored]
+        gone = [key for _, came in own for key in came.ids if key not in authors]
         erased = reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
-        listed = [key for _, came in own for key in came.ids]
-        named, authors = reread.mentioned(listed), reread.authors(listed)
+        named = reread.mentioned([key for _, came in own for key in came.ids])
         for row, came in own:
             theirs = {key: authors[key] for key in came.ids if key in authors} if row.n in asked else {}
             others = self._find_others(Node(asked.get(row.n, 0)), theirs)
-            self._present(row, came, stored, erased, others)
-            self._mentioned(row, came, named, doubts, stored)
+            self._present(row, came, authors, erased, others)
+            self._mentioned(row, came, named, doubts, authors)
 
     def finish(self, reread: Reread) -> None:
         """Look for what brought mentions that a page of their post does not have."""

@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.model import ANSWERED
 from socialcrawl.store import address, answers
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.database import on_server
@@ -36,7 +37,6 @@ from socialcrawl.store.summary import campaigns
 from socialcrawl.store.tables import request
 
 SOME = 2_000  # rows that are read, worked on and written together
-READ = ("ok", "missing")  # kinds of requests that the platform answered
 
 _metadata = MetaData()
 posts = Table(
@@ -243,7 +243,7 @@ def page_of(choice: Choice, row: Any) -> tuple[list[str], str | None]:
     found = row
     if row.kind == "held" and row.digest is not None:
         same = select(request.c.post_ids, request.c.nodes).where(
-            request.c.digest == row.digest, request.c.id < row.id, request.c.kind.in_(READ)
+            request.c.digest == row.digest, request.c.id < row.id, request.c.kind.in_(ANSWERED)
         )
         newest = same.order_by(request.c.arrived_at.desc(), request.c.id.desc()).limit(1)
         found = choice.reader.execute(newest).one_or_none()

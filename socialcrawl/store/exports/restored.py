@@ -188,7 +188,7 @@ class _Restoring:
         ]
         if answered:
             self.connection.execute(insert(outcome).prefix_with("or ignore"), answered)
-        gone: dict[Any, Any] = {row["node"]: row["campaign"] for row in answered if row["missing"] == FORGOTTEN}
+        gone = {row["node"]: row["campaign"] for row in answered if row["missing"] == FORGOTTEN}
         for node, number in gone.items():  # exports leave their accounts out
             nobody = {"node": node, "platform": self.platforms[number], "first_seen_at": ""}
             self.connection.execute(insert(account).prefix_with("or ignore").values(nobody))
