@@ -53,7 +53,7 @@ def test_refreshes_are_held_against_the_accounts_of_the_dataset_that_are_there()
 
 
 def a_town(platform, gone=(), more=()):
-    """Ann and Bob write the word to each other, Cy to Bob, Dan repeats Cy, Eve speaks of something else to Ann."""
+    """Ann and Bob write the word to each other, Cy to Bob, Dan repeats Cy, Eve writes to Ann about something else."""
     rows = [
         ("ann", f"{WORD}, @bob", ["bob"]),
         ("bob", f"@ann {WORD}", ["ann"]),

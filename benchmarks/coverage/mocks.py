@@ -52,7 +52,7 @@ TOKEN = "SOCIALCRAWL_COVERAGE_TOKEN"  # the environment variable
 BEGIN, DAY = 1_800_000_000.0, 86_400.0
 LATENCY = 0.25  # seconds of an answer
 K, WINDOW = 60, 900.0
-FAILING = 40  # one answer of so many is a failure
+FAILING = 40  # answers among which one is a failure
 EARLY, LATE = "early", "late"
 
 
@@ -82,7 +82,7 @@ class Place:
     Attributes:
         title: what tables call it.
         source: how campaigns name it.
-        windows: how the mock is told its rate limit.
+        windows: the rate limit, as arguments of the mock.
         billed: whether it charges for requests.
         size: of a run.
     """

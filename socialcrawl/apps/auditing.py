@@ -153,6 +153,7 @@ def _sample(found: Audits) -> Iterator[str]:
 
 
 def _how(found: Audits) -> str:
+    """Return what numbers are: counts, or estimates."""
     return "counted" if found.verdict.whole else "with 95 % intervals"
 
 

@@ -54,8 +54,8 @@ def read_table(
             pairs = zip(columns, cells, strict=True)
             yield from zip(*(_read_cells(column, some, safe=safe) for column, some in pairs), strict=True)
     except UNREADABLE as error:
-        raise PostsFileError(f"{path} cannot be read: {error}. Export anew, or copy it anew.") from error
-    trouble.refuse("Export anew, or copy the file anew.")
+        raise PostsFileError(f"{path} cannot be read: {error}. Export or copy it again.") from error
+    trouble.refuse("Export or copy the file again.")
 
 
 def count_rows(path: Path) -> int | None:

@@ -183,7 +183,7 @@ def _near(part: Estimate, on_topic: int) -> Estimate:
 def _rest(rest: Estimate, share: Estimate, reach: Estimate) -> Estimate:
     """Return the share that is neither held nor linked to, with the interval that the two others leave.
 
-    Accounts to whom nobody links are visited seldom and weigh much: the interval of their own visits misses too often.
+    Accounts without links to them are rarely visited and weigh much: the interval of their visits misses too often.
     """
     low, high = (max(0.0, 1.0 - one - other) for one, other in ((share.high, reach.high), (share.low, reach.low)))
     return replace(rest, low=min(low, rest.value), high=max(high, rest.value))

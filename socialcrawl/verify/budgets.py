@@ -18,7 +18,7 @@ from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import Story
 from socialcrawl.words import seconds
 
-RECOUNTED = "an earlier socialcrawl may have counted the same keywords otherwise"
+RECOUNTED = "an earlier socialcrawl may have counted the same keywords by another rule"
 NAMED = {"seeds.usernames", "seeds.file", "seeds.lists"}  # change also where a file names others, which is not stored
 
 
@@ -119,7 +119,7 @@ def _compare_settings(check: Check, connection: Opened, story: Story) -> None:
 def _compare_topics(check: Check, connection: Opened, story: Story) -> None:
     """Hold each new topic against the settings: versions and epochs of topics have been stored together from the first.
 
-    A program that counts the same keywords otherwise begins an epoch too, and no version.
+    A program that counts the same keywords by another rule begins an epoch too, and no version.
     """
     traces = Traces(connection)
     changed = {one.first for one in traces.versions(story.begun) if TOPIC in {key.split(".")[0] for key in one.changed}}

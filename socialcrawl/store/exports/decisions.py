@@ -35,9 +35,9 @@ def versions(choice: Choice) -> Iterator[Row]:
 
 
 def seeds(choice: Choice) -> Iterator[Row]:
-    """Yield the seats of each campaign's seeds, in their order; nobody where the seed was never asked.
+    """Yield the seeds that each campaign names, in their order; without an account if one was never asked.
 
-    Whoever was forgotten or has opted out is not named.
+    Accounts that were forgotten or have opted out are not named.
     """
     traces = Traces(choice.reader)
     for number, name in choice.campaigns:
