@@ -70,7 +70,8 @@ def test_an_export_in_every_form_agrees_with_itself(kind):
         assert one["matches"].proved == count["hit"]
         assert one["outcomes"].proved >= count["outcome"] - rows(database, imported)[0][0] > 0
         assert one["link weights"].proved + one["link weights"].unproved.total() == count["link"]
-        assert one["origins of posts"].proved == count["post"] + 1
+        assert one["origins of posts"].proved == count["post"]
+        assert one["posts of the datasheet"].proved == 7
         assert one["copied columns"].proved > 4 * count["post"] + 2 * count["link"]
         assert not one["copied columns"].unproved
         assert one["settings of the datasheet"].proved > 20
@@ -136,11 +137,16 @@ def changed(folder, file, work, *, honest=False):
 
 def told_anew(folder, file, count):
     """Tell the new size, checksum and rows of a file in datasheet.json and in what is made of it."""
-    from socialcrawl.store.exports import datasheet, dictionary
-
     sheet, raw = json.loads((folder / "datasheet.json").read_text("utf-8")), (folder / file).read_bytes()
     (one,) = [one for one in sheet["files"] if one["name"] == file]
     one |= {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest(), "rows": count}
+    describe(folder, sheet)
+
+
+def describe(folder, sheet):
+    """Write another datasheet.json, and what is made of it."""
+    from socialcrawl.store.exports import datasheet, dictionary
+
     (folder / "datasheet.json").write_text(json.dumps(sheet), "utf-8")
     (folder / "datasheet.md").write_text(datasheet.page(sheet), "utf-8")
     (folder / "datapackage.json").write_text(json.dumps(dictionary.package(sheet)), "utf-8")
@@ -214,6 +220,27 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, honest, tmp_
     told = [line for line in screen.getvalue().splitlines() if line.startswith("differs: ")]
     assert [line for line in told if said in line], told
     assert any(line.startswith(f"differs: {file}, sha256: ") for line in told) != honest
+
+
+SHEETS = {
+    "how many posts": ("posts", "posts", 1, "posts of the datasheet"),
+    "how many authors": ("posts", "authors", 1, "posts of the datasheet"),
+    "how many posts came by no request": ("posts", "unasked", 1, "posts of the datasheet"),
+    "when the first post was written": ("posts", "first", "2009-01-01T00:00:00.000Z", "posts of the datasheet"),
+    "when the last post was written": ("posts", "last", None, "posts of the datasheet"),
+    "when the last post was fetched": ("posts", "fetched_last", "2049-01-01T00:00:00Z", "posts of the datasheet"),
+}
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("lie", SHEETS)
+def test_what_the_datasheet_alone_tells_otherwise_is_found(lie, form, tmp_path):
+    section, key, value, check = SHEETS[lie]
+    folder = shutil.copytree(exported("collect", form), tmp_path / "out")
+    sheet = json.loads((folder / "datasheet.json").read_text("utf-8"))
+    sheet[section][key] = value
+    describe(folder, sheet)
+    assert differences(folder) == [(check, "datasheet.json", f"{section}.{key}")]
 
 
 def test_a_changed_copy_is_found_in_its_row_also_where_people_have_pseudonyms(tmp_path):

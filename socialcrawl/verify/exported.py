@@ -13,13 +13,12 @@ from socialcrawl.bounds import MAX_LINE
 from socialcrawl.documents import read_text
 from socialcrawl.errors import PostsFileError, SocialcrawlError, StoreError
 from socialcrawl.imports.export_tables import count_rows, find_forms, read_table
-from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.model import MILLS_PER_DOLLAR, unix
 from socialcrawl.store.database import Opened
 from socialcrawl.store.exports import dictionary
 from socialcrawl.store.exports.datasheet import FORMAT, page
 from socialcrawl.store.exports.place import SHEETS
-from socialcrawl.store.exports.restored import DECISIONS, TABLES, count_picks, restored, sum_requests
-from socialcrawl.store.integrity import count_rows as count_in
+from socialcrawl.store.exports.restored import DECISIONS, TABLES, count_picks, restored, sum_posts, sum_requests
 from socialcrawl.store.linking import PARTIAL, links_of
 from socialcrawl.store.versions import leaves
 from socialcrawl.verify.bills import Bills
@@ -41,6 +40,7 @@ NAMES = "judged by names, which an export does not tell"
 OTHER_VERSION = "written by another version of socialcrawl"
 NOT_A_TABLE = "files that are no tables: their checksums prove them"
 INCOMPLETE = "without the tables {tables} (in one of parquet, csv, jsonl) no sums can be checked"
+NO_INSTANT = "times of the datasheet that are none"
 ACTIVE_ONLY = "an export of active accounts has a part of each table"
 Watch = Callable[[str, int, int | None], None]
 
@@ -167,7 +167,7 @@ def _check_tables(
                 if campaign in (None, one["name"]):
                     yield Verified(one["name"], f"{form} of the export", _check_one(connection, sheet, one, why, watch))
             checks = check_shared(connection, whole=False)
-            _check_posts(checks[1], connection, sheet)
+            checks.append(_check_posts(connection, sheet["posts"], checks[1]))
             copies = Copies(connection, read, whole=sheet["campaign"] is None)
             copies.run([table for table in COPIES if f"{table}.{form}" in names])
             yield Verified(None, f"{form} of the export", [check, copies.check, *checks])
@@ -252,5 +252,24 @@ def _check_settings(newest: Mapping[str, Any], told: Mapping[str, Any], why: str
     return check
 
 
-def _check_posts(check: Check, connection: Opened, sheet: Mapping[str, Any]) -> None:
-    check.prove(check.compare("datasheet.json", "posts", sheet["posts"]["posts"], count_in(connection, ("post",))))
+def _check_posts(connection: Opened, told: Mapping[str, Any], origins: Check) -> Check:
+    """Check what the datasheet says of all posts together.
+
+    Args:
+        connection: the tables.
+        told: what it says.
+        origins: what came of the posts that no request lists.
+    """
+    check = Check("posts of the datasheet")
+    unlisted = origins.differing + origins.unproved.total()
+    for name, made in {**sum_posts(connection), "unasked": unlisted}.items():
+        try:
+            check.prove(check.compare("datasheet.json", f"posts.{name}", _measure(told[name]), _measure(made)))
+        except ValueError:
+            check.leave(NO_INSTANT)
+    return check
+
+
+def _measure(value: Any) -> Any:
+    """Return a value of the datasheet; an instant in Unix seconds, as forms write it with other digits."""
+    return unix(value) if isinstance(value, str) else value

@@ -29,11 +29,12 @@ PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock o
 NO_ID = "(no id known)"
 TIMELINE = "/2/users/:id/tweets"
 
-POST_SPAN = """
-select count(*) as posts, count(*) - coalesce(sum(e.asked), 0) as unasked, count(distinct p.author) as authors,
+POSTS = """count(distinct p.author) as authors,
   min(p.created_at) as first, max(p.created_at) as last,
   min(p.fetched_at) as fetched_first, max(p.fetched_at) as fetched_last
-from post p join export_post e on e.id = p.id
+from post p"""
+POST_SPAN = f"""
+select count(*) as posts, count(*) - coalesce(sum(e.asked), 0) as unasked, {POSTS} join export_post e on e.id = p.id
 """
 # Requests of programs that did not yet write down which posts came.
 UNLISTED = "select count(*) as requests from request where posts > 0 and post_ids is null and kind in ('ok', 'missing')"

@@ -17,7 +17,7 @@ from socialcrawl.model import USEFUL
 from socialcrawl.store.counting import COUNTING
 from socialcrawl.store.database import closed, engine
 from socialcrawl.store.erasure.sparing import FORGOTTEN
-from socialcrawl.store.exports.facts import ACTS, REQUESTS
+from socialcrawl.store.exports.facts import ACTS, POSTS, REQUESTS
 from socialcrawl.store.tables import (
     account,
     campaign,
@@ -254,6 +254,11 @@ def _erased(told: Mapping[str, Any]) -> int:
 def count_picks(connection: Connection, campaign: int) -> dict[str, int]:
     """Return the picks of a campaign by their acts."""
     return {act: int(count) for act, count in connection.execute(text(ACTS), {"campaign": campaign})}
+
+
+def sum_posts(connection: Connection) -> dict[str, Any]:
+    """Return how many posts there are, of how many authors, and when the first and last was written and fetched."""
+    return dict(connection.execute(text(f"select count(*) as posts, {POSTS}")).mappings().one())
 
 
 def sum_requests(connection: Connection, campaign: int) -> dict[tuple[str, str], tuple[int, int, int]]:
