@@ -53,8 +53,11 @@ WHERE = {
     "post": "select min(post) from hit join mention using (post)",
     "written": f"select json_extract(post_ids, '$[0]') from request where posts > 0 and n = ({READ})",
     "request": "select min(id) from request where posts > 3 and kind = 'ok' and n > 12",
+    "gone": "select min(o.n) from outcome o join pick p on p.n = o.n + 1 where act = 'expand' and missing is not null",
+    "lost": "select min(id) from request where arrived_at is null and n > 12",
 }
-"""What is changed: a pick that read posts of the topic, two posts, of which one matches, a request."""
+"""What is changed: a pick that read posts of the topic, two posts, of which one matches, a request, a pick whose
+account cannot be read, a request that was not answered."""
 AS_IT_IS = ", ".join(column.name for column in post.columns if column.name != "id")
 LIES = {
     "the account of a pick": (
@@ -73,6 +76,19 @@ LIES = {
         "pick {n}, occurrences: stored 1,",
     ),
     "the posts of an outcome": ("update outcome set posts = posts + 1 where n = {n}", "pick {n}, posts:"),
+    "when a pick was answered": (
+        "update outcome set at = (select at from outcome o where o.n = {n} + 1) where n = {n}",
+        "pick {n}, at: stored 20",
+    ),
+    "why an account cannot be read": (
+        "update outcome set missing = null where n = {gone}",
+        "pick {gone}, missing: stored nothing, recomputed why",
+    ),
+    "which pick a request was sent for": ("update request set n = n + 1 where n = {gone}", "pick {gone}, at: stored"),
+    "which pick a request without an answer was sent for": (
+        "update request set n = 1 where id = {lost}",
+        "request {lost}, n: stored 1,",
+    ),
     "whose outcome it is": ("update outcome set node = node + 1 where n = {n}", "outcome {n}, node:"),
     "an outcome that is removed": ("delete from outcome where n = {n}", "pick {n}, outcome: stored missing"),
     "an epoch that is removed": ("update epoch set number = 3", "epoch 3, number:"),
@@ -211,9 +227,6 @@ def test_a_lie_about_one_thing_is_not_taken_for_others(tmp_path):
     assert (one.stored, one.recomputed) == (cost + 1, cost)
 
 
-WALKS, INWARD = (f"(select n from pick where act = '{act}')" for act in ("walk", "inward"))
-
-
 @pytest.mark.parametrize(
     ("kind", "lie", "check"),
     [
@@ -228,6 +241,11 @@ WALKS, INWARD = (f"(select n from pick where act = '{act}')" for act in ("walk",
             "link weights",
         ),
         ("refresh", "update outcome set value = 0 where value = 1 and missing is null", "outcomes"),
+        (
+            "track",
+            "update outcome set missing = 'deleted' where posts = 0 and n > 60",
+            "outcomes",
+        ),
         ("track", "update outcome set occurrences = occurrences + 1 where posts > 0", "outcomes"),
     ],
 )

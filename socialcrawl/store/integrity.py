@@ -29,6 +29,9 @@ and not exists (select 1 from pick p where p.campaign = o.campaign and p.n = o.n
     ("outcome", "node"): """
 select o.n, o.node from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
 where o.campaign = :campaign and o.node <> p.node""",
+    ("request", "n"): """
+select id, n from (select r.id, r.n, p.batch, lag(p.batch) over (order by r.id) as before from request r
+  join pick p on p.campaign = r.campaign and p.n = r.n where r.campaign = :campaign) as sent where batch < before""",
     ("epoch", "number"): """
 select number, 'the one before it is missing' from epoch e where campaign = :campaign and number > 0
 and not exists (select 1 from epoch f where f.campaign = e.campaign and f.number = e.number - 1)""",

@@ -4,7 +4,6 @@ The ledger says which posts a pick has read; where it does not (imports, older p
 that were there by then. Posts that are not held any more count as nothing. Nothing is written.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -169,12 +168,14 @@ class Reread:
             sums[n].add(some, [(place, node) for place, key in enumerate(some) for node in named.get(key, ())], counts)
         return sums
 
-    def asked(self, rows: Sequence[Any]) -> set[int]:
-        """Return the batches of some picks for which requests were sent, or answers were held."""
-        batches = sorted({row.batch for row in rows})
-        mine = (request.c.campaign == self.campaign) & request.c.n.between(batches[0], rows[-1].n)
-        numbers = self.connection.execute(select(request.c.n).distinct().where(mine)).scalars()
-        return {batches[bisect_right(batches, n) - 1] for n in numbers}
+    def asked(self, rows: Sequence[Any]) -> dict[int, list[Any]]:
+        """Return the requests for some picks and those of their batches before them, by pick.n, in order."""
+        mine = (request.c.campaign == self.campaign) & request.c.n.between(rows[0].batch, rows[-1].n)
+        columns = select(request.c.n, request.c.endpoint, request.c.kind, request.c.arrived_at, request.c.posts)
+        found: dict[int, list[Any]] = {}
+        for row in self.connection.execute(columns.where(mine).order_by(request.c.id)):
+            found.setdefault(row.n, []).append(row)
+        return found
 
     def links(self, first: int, last: int) -> dict[int, list[Any]]:
         """The stored links of picks `first` to `last`, by pick.n, in order: (n, position, node, alpha)."""

@@ -19,8 +19,11 @@ ROLLED_BACK = "numbers that the ledger skips: a server does so where a transacti
 
 
 def check_order(connection: Opened, campaign: int) -> Check:
-    """Check that decisions are numbered without gaps, in batches, and that each finished one has its outcome."""
-    tables = ("pick", "outcome", "epoch", "version")
+    """Check that decisions are numbered without gaps, in batches, and that each finished one has its outcome.
+
+    Requests are sent batch by batch.
+    """
+    tables = ("pick", "outcome", "request", "epoch", "version")
     return _check("order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say")
 
 

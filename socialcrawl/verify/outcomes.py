@@ -10,13 +10,16 @@ from typing import Any
 
 from socialcrawl.crawls import predicate, wider
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import ON_TOPIC, WIDER, Node, Who, unix
+from socialcrawl.model import ON_TOPIC, WIDER, Node, Who, iso, unix
 from socialcrawl.plan import about
 from socialcrawl.relevance import Topic, worth
+from socialcrawl.sections.refreshing import WEB
 from socialcrawl.sources.focusing import NOBODY, Predicate
+from socialcrawl.sources.mastodon.source import LOOK_UP
 from socialcrawl.store.audits import named as called
 from socialcrawl.store.counting import COUNTING, Counting
 from socialcrawl.store.database import Opened
+from socialcrawl.store.held import LOOK_UPS
 from socialcrawl.store.integrity import count_rows
 from socialcrawl.store.matches import Matches, read_matches
 from socialcrawl.store.reread import Reread, Sum
@@ -27,6 +30,8 @@ from socialcrawl.verify.story import Story
 
 READ = ("seed", "expand", "recrawl", "walk", "import")  # acts that read an account's posts
 FOUND = ("search", "inward")  # acts that find accounts by posts of others
+TOGETHER = ("resolve", "probe")  # acts of which one request serves many picks
+PROFILES = (*LOOK_UPS, LOOK_UP)  # endpoints that say whether an account is there, before its posts are asked for
 CLEANED = "@forgotten"  # what stands in texts for names that were erased
 NO_PAGE = "look-ups of accounts, whose answers are not kept"
 NOT_LISTED = "the ledger does not say which posts were read (an older program, or an import)"
@@ -80,7 +85,8 @@ class Outcomes:
         self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
         self._settings = story.stages[-1].settings
         self.place = "the first pick"  # where it is
-        self._asked: set[int] = set()  # the batches at hand that requests were sent for
+        self._asked: dict[int, list[Any]] = {}  # the requests for each of the picks at hand
+        self._came: dict[int, set[str | None]] = {}  # when answers came for the batches at hand
         self._doubts: dict[str, str] = {}  # of the posts at hand, why their texts may be others
         self._authors: dict[str, int] = {}  # of the posts at hand
 
@@ -164,9 +170,13 @@ class Outcomes:
         unlisted = [row for row in picks if self._is_unlisted(row, sums, unknown)]
         sums |= self._reread.by_author(unlisted, self._count)
         links, named = self._reread.links(first, last), self._names(picks)
-        self._asked = self._reread.asked(picks)
+        self._asked, batches = self._reread.asked(picks), {row.n: row.batch for row in picks}
+        self._came = {}
+        for n, asked in self._asked.items():
+            self._came.setdefault(batches.get(n, picks[0].batch), set()).update(one.arrived_at for one in asked)
         for row in picks:
             if row.at is not None:
+                self._answered(row)
                 read = sums.get(row.n) or Sum(self._reread.linking)
                 self._one(row, read, links.get(row.n, []), self._why(row, read, {one.n for one in unlisted}), named)
 
@@ -227,13 +237,32 @@ class Outcomes:
         value = ON_TOPIC if whose.holds(who, hits) else WIDER if broad is not None and broad.holds(who, hits) else 0.0
         return value, BY_NAME if by_name else self._lacking.names
 
+    def _answered(self, row: Any) -> None:
+        """Hold when a pick was answered, and whether it is missing, against its requests."""
+        asked, came = self._asked.get(row.n, ()), self._came.get(row.batch, ())
+        together = row.act in TOGETHER or (row.act == "inward" and row.missing is not None and not asked)
+        if not came or row.at == iso(0.0):  # what a file brought, and who is not asked
+            return
+        last = next((one for one in reversed(asked) if one.arrived_at == row.at), None)
+        if last is None and not (together and row.at in came):
+            self.outcomes.differ(f"pick {row.n}", "at", row.at, "when an answer for it came")
+        if last is None or row.act not in READ or self.story.begun.platform == WEB:  # where redirects may lead nowhere
+            return
+        looked_up = last.endpoint.endswith(PROFILES)
+        read = not looked_up and all(one.kind in ("ok", "held") for one in asked)
+        gone = looked_up or (last.kind == "missing" and not any(one.posts for one in asked))
+        if read and row.missing not in (None, "forgotten"):
+            self.outcomes.differ(f"pick {row.n}", "missing", row.missing, None)
+        elif gone and row.missing is None:
+            self.outcomes.differ(f"pick {row.n}", "missing", None, "why: the platform did not show its posts")
+
     def _probed(self, row: Any) -> None:
         """Check the judgement of a test of life by the rule of the campaign."""
         rule = self._settings.refresh.activity(self.story.begun.platform)
         told = float(rule.alive(row.mark, unix(row.at), None))
         if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
             told = 1.0  # it is there, and shows what it does to its friends only
-        self._hold(row, {"value": told}, self._lacking.tests if row.batch in self._asked else BROUGHT)
+        self._hold(row, {"value": told}, self._lacking.tests if row.batch in self._came else BROUGHT)
 
     def _hold(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
         wrong = {name: value for name, value in told.items() if not is_equal(getattr(row, name), value)}
