@@ -23,6 +23,7 @@ from socialcrawl.sections.standing import NotifySection, ScheduleSection
 from socialcrawl.sections.tracking import TrackSection
 from socialcrawl.sections.values import Section
 from socialcrawl.store.address import Server, Where, where
+from socialcrawl.store.filetypes import describe_wrong_campaign
 
 __all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
 
@@ -174,6 +175,8 @@ def read(path: Path) -> Settings:
     Raises:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
     """
+    if (wrong := describe_wrong_campaign(path)) is not None:
+        raise SettingsError(wrong)
     try:
         given = read_toml(path)
     except (OSError, UnicodeDecodeError) as error:

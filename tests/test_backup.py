@@ -161,7 +161,7 @@ def test_a_file_that_is_no_copy_is_never_replaced(tmp_path, text):
         ("none.db", "b.db", "There is no database"),
         ("a.db", "a.db", "is the database itself"),
         ("a.db", "no/b.db", "does not exist: make it"),
-        ("text.db", "b.db", "is not an SQLite database"),
+        ("text.db", "b.db", "is a file of another kind, not a database"),
         ("a.db", "folder", "exists already"),
     ],
 )

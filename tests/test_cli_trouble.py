@@ -68,7 +68,7 @@ def test_a_campaign_file_that_is_wrong_is_told(tmp_path):
     (tmp_path / "wrong.toml").write_text('name = "x"\n[topic]\nkeyword = ["a"]\n')
     (tmp_path / "live.toml").write_text('name = "x"\n[topic]\nkeywords = ["a"]\n')
     for name, said in (
-        ("lost.toml", "socialcrawl init"),
+        ("lost.toml", "There is no campaign file lost.toml: name a campaign file, such as live.toml"),
         ("wrong.toml", "Did you mean 'keywords'"),
         ("live.toml", "$5,000"),
     ):

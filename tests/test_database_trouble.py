@@ -45,7 +45,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path):
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
     path = tmp_path / "notes.db"
     path.write_text("these are my notes\n" * 100)
-    with pytest.raises(StoreError, match=r"notes\.db is not an SQLite database: choose another file"):
+    with pytest.raises(StoreError, match=r"notes\.db is a file of another kind, not a database: give an SQLite file"):
         connect(path)
     assert path.read_text() == "these are my notes\n" * 100
 
@@ -69,8 +69,8 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_told_to_root_too(tmp_path):
-    with pytest.raises(StoreError, match="check the permissions"):
-        connect(tmp_path)  # a folder cannot be opened as a file
+    with pytest.raises(StoreError, match="is a folder, not a database: give an SQLite file"):
+        connect(tmp_path)
     with opened(tmp_path / "a.db") as connection:
         number = campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, AT)
         connection.connection.cursor().execute("pragma query_only = 1")

@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content, said):
         read(file)
     assert str(file) in str(error.value)
     assert said in str(error.value)
-    with pytest.raises(SettingsError, match="is a folder: name a campaign file"):
+    with pytest.raises(SettingsError, match="is a folder, not a campaign file: name a campaign file"):
         read(tmp_path)
 
 

@@ -24,6 +24,7 @@ from socialcrawl.store import daemons
 from socialcrawl.store.address import Where
 from socialcrawl.store.daemons import Held, Living
 from socialcrawl.store.database import HURRY, Opened, opened
+from socialcrawl.store.filetypes import require_database
 from socialcrawl.store.health import missing
 from socialcrawl.store.lease import find_holder
 from socialcrawl.store.versions import latest
@@ -56,11 +57,14 @@ def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[
 
     Raises:
         SettingsError: both are given, or a file cannot be read.
+        StoreError: the database is not there, or is something else.
     """
     if files and (database or names):
         raise SettingsError("Name campaign files, or a database with --db and --campaign; not both.")
     if not files:
-        return Addressed({chosen(database, changed=True): {name: {} for name in names}})
+        place = chosen(database, changed=True)
+        require_database(place)
+        return Addressed({place: {name: {} for name in names}})
     found = Addressed({})
     for file in campaign_files(files):
         try:

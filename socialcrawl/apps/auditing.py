@@ -21,12 +21,13 @@ from socialcrawl.imports.trouble import Trouble
 from socialcrawl.plan import about
 from socialcrawl.platforms import known
 from socialcrawl.relevance import Hits
-from socialcrawl.reports.audited import GROUPS, Audited, Audits, audited
+from socialcrawl.reports.audited import GROUPS, KIND, Audited, Audits, audited
 from socialcrawl.reports.holdings import Listing
 from socialcrawl.sample.audit import Gap
 from socialcrawl.sample.estimates import Estimate
-from socialcrawl.settings import read
+from socialcrawl.settings import Settings, read
 from socialcrawl.store.address import where
+from socialcrawl.store.filetypes import CAMPAIGN, DATABASE, EXPORT, OTHER, find_campaigns, read_campaign, recognize
 from socialcrawl.store.health import readable
 from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_error, write_json
@@ -64,6 +65,8 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         PostsFileError: a list of accounts cannot be read.
     """
     settings = read(wanted.campaign)
+    if settings.kind != KIND:
+        raise SettingsError(_no_sample(wanted.campaign, settings))
     if wanted.on_topic and not wanted.held:
         raise SettingsError("--on-topic says it of a file of accounts: name one with --held.")
     hits = about(settings).hits if wanted.held else None
@@ -84,6 +87,16 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         write_error(restricted)
 
 
+def _no_sample(file: Path, settings: Settings) -> str:
+    """Return that a campaign file is of another kind, and which to give."""
+    samples = [str(one.path) for one in find_campaigns(file.parent) if one.kind == KIND]
+    which = f", such as {' or '.join(samples)}" if samples else ""
+    return (
+        f"{file} is a campaign of kind {settings.kind}, but an audit needs a sample: give the file of a campaign of "
+        f'kind = "{KIND}"{which}, and --of {settings.name} to audit this one.'
+    )
+
+
 def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
     """The accounts that a file lists: ids or names; or the ends of links, or who wrote posts, and about what.
 
@@ -94,7 +107,10 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
 
     Raises:
         PostsFileError: it cannot be read, or has lines that name nobody.
+        SettingsError: it is a database, a campaign file or an export.
     """
+    if (wrong := _no_list(path)) is not None:
+        raise SettingsError(wrong)
     trouble = Trouble()
     naming = Naming(platform)
     found = gathered([path], naming, trouble)
@@ -103,6 +119,20 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
     if not told:
         raise PostsFileError(f"{path} names no account: give ids or usernames, one a line.")
     return Listing(told, {} if hits is None else spoken(path, naming, hits))
+
+
+def _no_list(path: Path) -> str | None:
+    """Return what to give instead of a database, a campaign file or an export with --held; None for other files."""
+    kind = recognize(path) if path.exists() else OTHER
+    campaign = read_campaign(path) if kind == CAMPAIGN else None
+    place = path if kind == DATABASE else campaign.database if campaign is not None else None
+    if kind == EXPORT:
+        what = f"give one of its files, such as {path / 'accounts'}.csv or .parquet"
+    elif place is not None:
+        what = f"leave --held out, and audit the campaigns of that database with --db {place}"
+    else:
+        return None
+    return f"{path} is {kind}, not a list of accounts or posts: {what}."
 
 
 def as_object(found: Audits) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.apps.options import AllowHost, Database
+from socialcrawl.apps.options import AllowHost, Database, Nothing, refuse_argument, refuse_file
 
 Timeout = Annotated[str, typer.Option(help="How long the database may work on a query: 30s, 5m.")]
 
@@ -34,11 +34,14 @@ def sql(
     from socialcrawl.apps import query as asking  # noqa: PLC0415
     from socialcrawl.words import seconds  # noqa: PLC0415
 
+    refuse_file(query, "a query")
     place, allowed = asking.database(database), seconds(timeout)
     asking.answer(place, query, style, allowed, limit, allow_superuser=allow_superuser, safe_csv=safe_csv)
 
 
 def explore(
+    nothing: Nothing = None,
+    *,
     database: Database = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 8001,
     timeout: Timeout = "10s",
@@ -50,6 +53,7 @@ def explore(
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
     from socialcrawl.words import seconds  # noqa: PLC0415
 
+    refuse_argument("explore", nothing)
     hosts = allow_host or []
     raise typer.Exit(show(chosen(database), port, seconds(timeout), browser=not no_open, allow_hosts=hosts))
 
@@ -66,4 +70,5 @@ def explain(
     from socialcrawl.apps.explained import explained  # noqa: PLC0415
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
 
+    refuse_file(user, "an account")
     raise typer.Exit(explained(chosen(database), user, campaign, plain(), top=top, as_json=as_json))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from socialcrawl.apps.options import Database
+from socialcrawl.apps.options import Database, Nothing, refuse_argument
 from socialcrawl.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def report(
+    nothing: Nothing = None,
+    *,
     database: Database = None,
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
-    *,
     png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file: .png, .svg or .pdf.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
     usage: Annotated[
@@ -31,6 +32,7 @@ def report(
     from socialcrawl.apps.query import database as chosen  # noqa: PLC0415
     from socialcrawl.settings import read  # noqa: PLC0415
 
+    refuse_argument("report", nothing)
     if usage and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
     if png is not None:

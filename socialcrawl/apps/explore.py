@@ -130,10 +130,10 @@ def _serve(shown: Any, allowed: AllowedHosts, port: int) -> None:
 
 def _up_to_date(where: Path) -> None:
     """Bring the database to the newest schema, so that it has the views."""
+    from socialcrawl.store.filetypes import require_database  # noqa: PLC0415
     from socialcrawl.store.health import readable  # noqa: PLC0415
 
-    if not where.exists():
-        raise StoreError(f"There is no database {where}: run a campaign first, or name one with --db.")
+    require_database(where)
     if ODD & set(str(where.resolve())):
         raise SettingsError(f"Datasette cannot open {where}, for its ?, # or %: copy the database to another name.")
     with readable(where):

@@ -37,6 +37,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import iso
 from socialcrawl.secret import secret, secret_addresses
 from socialcrawl.settings import Settings
+from socialcrawl.store.filetypes import describe_wrong_campaign
 from socialcrawl.words import span
 
 OK, LEFT_BEHIND, INTERRUPTED = 0, 1, 130
@@ -63,6 +64,8 @@ def operate(wanted: Wanted) -> int:
     """Run the daemon until told to stop; the exit code."""
     if not wanted.folder.exists():
         raise SettingsError(f"There is no folder {wanted.folder}: make it, and put campaign files (*.toml) into it.")
+    if wanted.folder.is_file() and (wrong := describe_wrong_campaign(wanted.folder)) is not None:
+        raise SettingsError(wrong)
     with ExitStack() as undo:
         undo.callback(configure(wanted.log, sys.stderr))
         bell = _Bell()

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.apps.answer_table import CELL, ROWS, SIZE, hold, show
-from socialcrawl.errors import SettingsError
+from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.store.address import Where, where
 from socialcrawl.store.exports.csv_rows import CsvRows
+from socialcrawl.store.filetypes import describe_none
 from socialcrawl.terminal import data_stream, write_error, write_json
 from socialcrawl.words import pluralize
 
@@ -102,13 +103,14 @@ def database(given: Path | str | None, *, changed: bool = False) -> Where:
     Raises:
         SettingsError: what is named is the address of something else; or none is named, the database will be `changed`,
             and there are several here.
+        StoreError: none is named, and there is none here.
     """
     named = given if given is not None else os.environ.get("SOCIALCRAWL_DB")
     if named:
         return named if isinstance(named, Path) else where(named)
     here = sorted(Path().glob("*.db"), key=lambda path: path.stat().st_mtime)
     if not here:
-        return Path("socialcrawl.db")
+        raise StoreError(describe_none())
     if len(here) > 1 and changed:
         raise SettingsError(f"There are several databases here ({', '.join(map(str, here))}): name one with --db.")
     if len(here) > 1:

@@ -13,6 +13,8 @@ from rich.table import Table
 from socialcrawl.apps.console import Text
 from socialcrawl.apps.progress import show_progress
 from socialcrawl.apps.query import database
+from socialcrawl.errors import StoreError
+from socialcrawl.store.filetypes import describe_no_export
 from socialcrawl.store.snapshot import open_snapshot
 from socialcrawl.terminal import write_json
 from socialcrawl.verify.exported import verify_export
@@ -36,6 +38,8 @@ def prove(place: str | None, campaign: str | None, console: Console, *, as_json:
     """
     with show_progress("reading", unit="decisions") as watch:
         if place is not None and Path(place).is_dir():
+            if (wrong := describe_no_export(Path(place))) is not None:
+                raise StoreError(wrong)
             found = list(verify_export(Path(place), campaign, watch))
         else:
             with open_snapshot(database(place)) as connection:

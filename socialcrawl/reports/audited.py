@@ -145,9 +145,13 @@ def _campaigns(judge: Judge, traces: Traces, of: Sequence[str], *, same: bool) -
     """The campaigns to audit, the oldest first, or as they are named."""
     platform, mine = judge.sample.whole.platform, judge.sample.whole.name
     if of:
-        wanted = [traces.begun(name) for name in dict.fromkeys(of)]
+        others = [name for name in traces.campaigns() if not (same and name == mine)]
+        there = f"there {'are' if len(others) > 1 else 'is'} {', '.join(others) or 'no other'}"
         if same and mine in of:
-            raise SettingsError(f"The campaign {mine!r} is the sample itself: name another one with --of.")
+            raise SettingsError(f"The campaign {mine!r} is the sample itself: name another one with --of; {there}.")
+        if absent := [name for name in of if name not in others]:
+            raise StoreError(f"There is no campaign {absent[0]!r} to audit in this database; {there}.")
+        wanted = [traces.begun(name) for name in dict.fromkeys(of)]
         for one in wanted:
             if one.platform != platform:
                 raise SettingsError(f"The campaign {one.name!r} is of {one.platform}, the sample of {platform}.")

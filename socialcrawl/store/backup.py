@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError
 from socialcrawl.errors import StoreError
 from socialcrawl.permissions import file_mode
 from socialcrawl.store.address import Server, Where
+from socialcrawl.store.filetypes import require_database
 from socialcrawl.store.trouble import told
 
 COPIES = (b"SQLite format 3\0", b"PGDMP")  # how an SQLite database and an archive of pg_dump begin
@@ -36,8 +37,7 @@ def backup(where: Where, file: Path, *, force: bool = False, began: Callable[[Pa
         StoreError: there is no database, it is damaged, the file is there already or cannot be written, or pg_dump is
             missing or fails.
     """
-    if isinstance(where, Path) and not where.exists():
-        raise StoreError(f"There is no database {where}: name one with --db.")
+    require_database(where)
     _free(where, file, force=force)
     with _beside(file) as part:
         began(part)

@@ -16,6 +16,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.permissions import file_mode
 from socialcrawl.resources import folder
 from socialcrawl.store.address import Server, Where, of
+from socialcrawl.store.filetypes import require_database
 from socialcrawl.store.trouble import told
 from socialcrawl.store.upgrade_copy import announce_upgrade
 
@@ -155,10 +156,10 @@ def engine(where: Where, *, durable: bool = False, busy: float | None = None) ->
 
 
 def _there(path: Path, *, create: bool) -> None:
-    if not create and not path.exists():
-        raise StoreError(f"There is no database {path}: run a campaign first, or name another with --db.")
-    if not path.parent.exists():
+    if create and not path.parent.exists():
         raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
+    if not create or path.exists():
+        require_database(path)
     if create:
         _create(path)
 

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import alembic_config, on_server, opened
+from socialcrawl.store.filetypes import require_database
 from socialcrawl.store.trouble import told
 
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
@@ -43,8 +44,7 @@ def readable(where: Where) -> Iterator[Connection]:
     Raises:
         StoreError: it is not there, cannot be read, is another program's, or a newer socialcrawl's.
     """
-    if missing(where):
-        raise StoreError(f"There is no database {where}: run a campaign first, or name another with --db.")
+    require_database(where)
     with looked_at(where) as connection:
         if check_ours(schema(connection), where) == CURRENT:
             yield connection

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.errors import StoreError
 from socialcrawl.store.address import Server, Where
 from socialcrawl.store.database import on_server
+from socialcrawl.store.filetypes import require_database
 from socialcrawl.store.roles import describe_writer, refuse_powerful
 from socialcrawl.store.trouble import told
 from socialcrawl.store.views import VIEWS
@@ -148,8 +149,7 @@ def _rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
 
 @contextmanager
 def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[Found]:
-    if not path.exists():
-        raise StoreError(f"There is no database {path}: run a campaign first, or name one with --db.")
+    require_database(path)
     try:
         # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
         raw = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=rw", uri=True, isolation_level=None)

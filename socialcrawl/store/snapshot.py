@@ -11,6 +11,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.store.address import Where
 from socialcrawl.store.backup import backup
 from socialcrawl.store.database import closed, engine, upgrade
+from socialcrawl.store.filetypes import require_database
 from socialcrawl.store.health import CURRENT, EMPTY, check_ours, looked_at, schema
 
 
@@ -31,10 +32,7 @@ def open_snapshot(where: Where) -> Iterator[Connection]:
         StoreError: it is not there, holds nothing, cannot be read, is another program's, a newer socialcrawl's, or an
             older one's on a server.
     """
-    if isinstance(where, Path) and not where.is_file():
-        raise StoreError(
-            f"There is no database {where}: name an SQLite file, a URL of PostgreSQL or an export's folder."
-        )
+    require_database(where)
     with looked_at(where) as connection:
         state = check_ours(schema(connection), where)
         if state == EMPTY:
