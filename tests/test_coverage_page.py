@@ -48,3 +48,14 @@ def test_a_section_of_the_page_is_written_and_then_replaced_and_others_stay(tmp_
         in again
     )
     assert "1,800 steps" not in again
+
+
+def test_a_section_may_have_the_table_of_all_graphs_only(tmp_path):
+    page = tmp_path / "coverage.md"
+    runs = [a_run(0.4, 0.6), replace(a_run(0.6, 0.7), graph="a city")]
+    keep("templates", "Templates", "What a run is.", runs, page, apart=False)
+    assert [line for line in page.read_text("utf-8").splitlines() if line.startswith("###")] == [
+        "### All graphs together"
+    ]
+    keep("templates", "Templates", "What a run is.", runs[:1], page, apart=False)
+    assert "### a town" in page.read_text("utf-8")

@@ -1,11 +1,14 @@
-"""A small version of `make coverage ONLY=steering`: intervals of what steering gains hold what it gained."""
+"""A small version of `make coverage` with ONLY=steering and ONLY=looks: what steering gains, and where it does not."""
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
-from benchmarks.coverage import steering
+from benchmarks.coverage import looks, steering
 from benchmarks.coverage.costs import Place
 from benchmarks.coverage.table import covered
+from socialcrawl.intervals import Interval
+from socialcrawl.reports.steering import Compared, Steering
 from socialcrawl.sources.known import KnownGraph
 
 
@@ -54,3 +57,43 @@ def test_the_truth_is_what_drawn_steps_would_have_found_when_steered_ones_were_m
     expecting, values = steering.crawl(place, [0], steering.Worst(-beta), 3, seed=1, control=1e-9)
     assert values.tolist() == [3.0, 2.0, 1.0]
     assert expecting.chance == expecting.nearest == [2.0, 1.5, 1.0]
+
+
+def test_a_report_that_is_looked_at_often_seldom_says_a_difference_where_there_is_none():
+    """Steered steps that are drawn are neither better nor worse than the drawn steps: 0 has to be in every interval."""
+    place = a_place(600, relevant=0.3)
+    found = [one for seed in range(20) for one in looks.find_verdicts(place, seed, (200, 400), control=0.4)]
+    for interval in dict.fromkeys(one.interval for one in found):
+        mine = covered(one for one in found if (one.interval, one.at) == (interval, "400 steps"))
+        assert (mine.runs, mine.shown) == (20, 20)
+        assert mine.share >= 0.9, (interval, mine)
+
+
+def test_a_false_difference_at_an_early_look_counts_at_all_later_ones(monkeypatch):
+    told = {100: (0.2, 0.4), 200: (-0.1, 0.3), 300: (-0.3, -0.1)}
+
+    def shown(values, *_):
+        low, high = told[len(values)]
+        gain = Compared(40, 0.5, Interval((low + high) / 2, low, high, 40), None)
+        return Steering("none", 9, 0.5, 0.1, gain, gain)
+
+    monkeypatch.setattr(looks, "compare", shown)
+    found = [*looks.find_verdicts(a_place(), 1, (200, 300))]
+    assert [(one.low, one.high, one.holds) for one in found] == [(0.2, 0.4, False)] * 4
+    told[100] = (-0.2, 0.4)
+    assert [one.holds for one in looks.find_verdicts(a_place(), 1, (200, 300))] == [True, False] * 2
+
+
+def test_accounts_are_drawn_alike_and_from_those_nearest_to_the_seeds_only_where_asked():
+    class Frontier:
+        def all(self, n):
+            return np.arange(10, 16), np.zeros(6)
+
+        def depth(self, rows):
+            return np.where(rows < 12, 1.0, 2.0)
+
+    draws = {nearest: [int(looks.Drawn(3, nearest).pick(Frontier(), 1, n)[0][0]) for n in range(600)]
+             for nearest in (False, True)}  # fmt: skip
+    assert chisquare(np.bincount(draws[False], minlength=16)[10:]).pvalue > 0.001
+    assert chisquare(np.bincount(draws[True], minlength=12)[10:]).pvalue > 0.001
+    assert set(draws[True]) == {10, 11}

@@ -2,7 +2,7 @@
 
 A measure is a module of this folder with TITLE, NOTE and `measure(runs)`, which returns what every run showed. Name
 some with ONLY=..., set the number of runs with RUNS=...; with fewer than KEPT runs the page is left as it is. A measure
-whose runs take long has its own RUNS and KEPT.
+whose runs take long has its own RUNS and KEPT. APART = False leaves out the tables of each graph.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from importlib import import_module
 
 from benchmarks.coverage.table import covered, keep
 
-NAMES = ("walks", "refresh", "costs", "steering", "mocks")
+NAMES = ("walks", "templates", "refresh", "costs", "steering", "looks", "mocks")
 RUNS = 200
 KEPT = 100  # runs with which figures are worth keeping
 
@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
         runs = asked.runs or getattr(module, "RUNS", RUNS)
         found = module.measure(runs)
         if runs >= getattr(module, "KEPT", KEPT):
-            keep(name, module.TITLE, module.NOTE, found)
+            keep(name, module.TITLE, module.NOTE, found, apart=getattr(module, "APART", True))
         for key in dict.fromkeys((one.graph, one.interval, one.at) for one in found):
             cell = covered(one for one in found if (one.graph, one.interval, one.at) == key)
             low = "  <-- below 90 %" if cell.share < 0.9 else ""

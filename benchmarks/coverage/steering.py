@@ -125,13 +125,13 @@ def find_gains(place: Place, seed: int, lengths: Sequence[int] = LENGTHS, contro
 
 
 def crawl(
-    place: Place, seeds: list[int], strategy: Strategy, steps: int, *, seed: int, control: float
+    place: Place, seeds: list[int], strategy: Strategy, steps: int, *, seed: int, control: float, by: str = ESTIMATOR
 ) -> tuple[Expecting, Floats]:
     """Return what drawn steps would have found in each step of a crawl, and what the steps found, float64[steps]."""
     line, tape = Seeds(), Tape()
     line.ready = [Node(node) for node in seeds]
     expecting = Expecting(Controlled(strategy, control, seed), place.graph.beta)
-    driven = Collect(line, named(ESTIMATOR, seed=seed), steps, strategy=expecting)
+    driven = Collect(line, named(by, seed=seed), steps, strategy=expecting)
     driven.graph.reserve(place.graph.size)
     with uncollected():
         run(parts(driven, Known(place.graph), tape))

@@ -102,12 +102,22 @@ def repeat(
     return shown
 
 
-def keep(name: str, title: str, note: str, found: Sequence[Shown], page: Path = PAGE) -> None:
-    """Replace the section of one measure on the page by what was just measured."""
+def keep(name: str, title: str, note: str, found: Sequence[Shown], page: Path = PAGE, *, apart: bool = True) -> None:
+    """Replace the section of one measure on the page by what was just measured.
+
+    Args:
+        name: of the measure.
+        title: of the section.
+        note: what a run is, and what the cells say.
+        found: what every run showed.
+        page: which is written.
+        apart: whether each graph has a table too, beside that of all together.
+    """
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}"
     head = f"## {title}\n\n{machine}. `make coverage ONLY={name}`\n\n{note}"
     graphs = [*dict.fromkeys(one.graph for one in found)]
-    tables = "\n\n".join(_table(graph, found) for graph in ([ALL] if len(graphs) > 1 else []) + graphs)
+    several = [ALL] if len(graphs) > 1 else []
+    tables = "\n\n".join(_table(graph, found) for graph in several + (graphs if apart or not several else []))
     body = f"<!-- {name} -->\n{head}\n\n{tables}\n<!-- /{name} -->"
     text = page.read_text("utf-8") if page.exists() else ""
     section = re.compile(f"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)

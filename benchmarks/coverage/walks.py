@@ -1,7 +1,7 @@
 """Walks through known graphs: how often what a sample and its audits show holds the truth, at several lengths."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -38,6 +38,7 @@ the intervals shown hold the truth (nominal 95 %), in how many of the runs they 
 LENGTHS = (500, 900, 1_800, 3_500)
 WALKERS = 8
 HELD = (0.129, 0.4)
+FIRST = "the first look that shows anything"
 IDLE = 20_000  # draws without anybody new after which a walk ends: of 100,000, as usual, most would tell nothing
 
 
@@ -71,23 +72,47 @@ class Look:
 
 
 def find_intervals(
-    place: Place, seed: int, lengths: Sequence[int] = LENGTHS, walkers: int = WALKERS, burn_in: int = 10
+    place: Place,
+    seed: int,
+    lengths: Sequence[int] = LENGTHS,
+    walkers: int = WALKERS,
+    burn_in: int = 10,
+    *,
+    often: int = 0,
 ) -> Iterator[Shown]:
-    """Yield what one run shows at each of its lengths."""
+    """Yield what one run shows at each of its lengths; and at the first look that shows anything, at FIRST.
+
+    Args:
+        place: the graph.
+        seed: of all draws.
+        lengths: accounts read, rising.
+        walkers: walks that begin near each other.
+        burn_in: on-topic visits of each that do not count.
+        often: accounts read from one look to the next, of those of which the first counts; 0: there are none.
+    """
     within = reached(place.world, place.topic, "hard")
     begin = near(place, within, walkers, seed)
     how = How(inward=True, walkers=walkers, burn_in=burn_in, seed=seed, idle=IDLE)
     crawl = Sample(Seeds(names=[Node(one) for one in begin], known=True), how, lengths[0])
-    looks = []
+    looks: list[Look] = []
+    first: list[Look] = []
+    between = set(range(often, lengths[-1] + 1, often)) if often else set()
     with uncollected():
-        for length in lengths:
+        for length in sorted({*lengths, *between}):
+            if length not in between and length not in lengths:
+                continue
             crawl.steps = length
             run(parts(crawl, place.source, Tape()), size=walkers, folded=True)
             seen = evidence(crawl.walks)
-            looks.append(Look(f"{length:,} steps", seen, linked(crawl.walks, seen)))
+            look = Look(f"{length:,} steps", seen, linked(crawl.walks, seen))
+            if length in between and (seen.verdict.enough or length == max(between)):
+                first.append(replace(look, at=FIRST))
+                between = set()
+            if length in lengths:
+                looks.append(look)
         topic = whole(crawl, place)
     asked = questions(place, within, begin[0], seed)
-    for look in looks:
+    for look in looks + first:
         yield from answers(place, look, topic, asked)
 
 
@@ -165,11 +190,21 @@ def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Sho
     for name, flags in (("a third of the accounts", asked.part), ("a corner of the topic", asked.corner)):
         yield _shown(f"share: {name}", place, look, seen.series().share(flags[node]), float(flags[topic].mean()))
     yield _shown("mean: links of an account", place, look, seen.series().mean(outs[node]), float(outs[topic].mean()))
-    edges = doubling(float(outs[topic].max()))
-    bars = np.histogram(outs[topic], edges)[0]
-    bar = histogram(outs[node], edges, seen.weight, seen.rows.walker, confidence=seen.confidence)[int(np.argmax(bars))]
-    yield _shown("share: the highest bar of the histogram of links", place, look, bar.share, bars.max() / len(topic))
+    yield from _bars(place, look, topic, outs)
     yield from _linked(place, look, topic, outs)
+
+
+def _bars(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Shown]:
+    """What a sample shows of some bars of the histogram of links, `outs` of each account, float64[n]."""
+    edges = doubling(float(outs[topic].max()))
+    counts = np.histogram(outs[topic], edges)[0]
+    seen, there = look.seen, counts > 0
+    told = histogram(outs[seen.rows.node], edges, seen.weight, seen.rows.walker, confidence=seen.confidence)
+    named = {"highest": int(np.argmax(counts)), "lowest": int(np.flatnonzero(there)[np.argmin(counts[there])])}
+    for what, row in (*named.items(), ("first", 0), ("second", 1), ("third", 2)):
+        bar = told[row].share
+        found = bar if bar.value > 0.0 else None
+        yield _shown(f"share: the {what} bar of the histogram of links", place, look, found, counts[row] / len(topic))
 
 
 def _linked(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Shown]:
