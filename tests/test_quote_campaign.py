@@ -247,6 +247,53 @@ def test_ranges_hold_what_the_rest_took_and_are_shown_once_there_were_enough_ste
     assert told["dollars"] == [mills / 100_000 for mills in found.ranges["money"]]
 
 
+def test_ranges_reach_down_to_what_is_left_when_another_campaign_has_stored_the_rest(tmp_path):
+    """The second campaign of the database makes the same steps, and goes further: what it fetched is not paid again."""
+    database, how = tmp_path / "a.db", {"seeds": {"most": 10}}
+    with running(a_ring(), limit=100_000) as mock:
+        crawl(campaign_of(mock.url, database, crawl={"steps": 210}, **how))
+        meant = plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
+        alone = quoted(meant)
+        assert alone.stored.requests == 0
+        assert "such answer" not in shown(meant, alone, 200)
+        finished(campaign_of(mock.url, database, name="further", crawl={"steps": 250}, **how))
+        fresh = rows(
+            database,
+            "select count(distinct digest), sum(posts), sum(cost) from request r join campaign c on c.id = r.campaign "
+            "where name = 'further' and kind in ('ok', 'missing')",
+        )[0]
+        found = quoted(meant)
+        before = rows(database, "select count(*), sum(posts), sum(cost) from request where kind <> 'held'")[0]
+        finished(meant.settings)
+    after = rows(database, "select count(*), sum(posts), sum(cost) from request where kind <> 'held'")[0]
+    assert (found.stored.requests, found.stored.posts, found.stored.money) == fresh
+    assert fresh[0] >= 30
+    for name, then, now in zip(("requests", "posts", "money"), before, after, strict=True):
+        low, high = found.ranges[name]
+        assert now - then < alone.ranges[name][0]  # where all would have to be requested
+        assert low <= now - then <= high
+        assert high == alone.ranges[name][1]
+    text = shown(meant, found, 300)
+    assert f"Other campaigns of this database have {fresh[0]} such answers." in text
+    assert "the lower ends of the ranges count all of them" in text
+    assert as_object(meant, found)["stored"]["requests"] == fresh[0]
+
+
+def test_a_quote_counts_no_stored_answers_where_none_are_reused_and_says_what_is_billed_today(tmp_path):
+    database = tmp_path / "a.db"
+    with running(a_ring(60), limit=100_000) as mock:
+        finished(campaign_of(mock.url, database, name="other", crawl={"steps": 20}, seeds={"most": 5}))
+        asked = campaign_of(mock.url, database, crawl={"steps": 20}, source={"reuse_hours": 0.0})
+        found = quoted(plan(asked))
+    assert found.stored.requests == 0
+    billed = dict(rows(database, "select kind, count(distinct resource) from charge group by kind"))
+    text = shown(plan(asked), found, 400)
+    assert f"{billed['post']:,} posts and {billed['user']:,} users of this database are billed today already" in text
+    with sqlite3.connect(database) as connection:
+        connection.execute("update charge set day = '2020-01-01'")
+    assert "billed today" not in shown(plan(asked), quoted(plan(asked)), 400)
+
+
 def test_with_stored_means_the_probable_numbers_are_near_those_of_the_same_campaign(stored):
     twin = plan(stored.model_copy(update={"name": "twin"}))
     found = quoted(twin).likely
@@ -407,7 +454,9 @@ def test_a_quote_says_what_to_expect(tmp_path):
     assert "Probably max_money is reached after" in week
     assert "confirmation" not in sentences(budget={"max_money": 10.0})
     assert "A run will be refused: This campaign would ask" in sentences()
-    assert "is this machine, and charges nothing" in sentences("http://127.0.0.1:1")
+    rehearsed = sentences("http://127.0.0.1:1", budget={"max_money": 1.0})
+    assert "is this machine and charges nothing, but the budget counts these costs as if it did" in rehearsed
+    assert "max_money is reached after" in rehearsed
     assert "The searches find no posts to start from" in sentences(matches=(0,))
     assert "posts of the last seven days that the searches find: 47 (counted by X)" in sentences(matches=(47,))
     assert "3,000,000 posts per billing cycle" in sentences(budget={"max_posts": 10**9}, crawl={"steps": 10**6})

@@ -96,6 +96,12 @@ def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "at_most": _amount(found.most),
         "probably": _amount(found.likely),
         "probably_ranges": _ranges(found),
+        "stored": {
+            "requests": found.stored.requests,
+            "posts": found.stored.posts,
+            "dollars": found.stored.money / MILLS_PER_DOLLAR,
+            "billed_today": {"posts": found.stored.billed_posts, "users": found.stored.billed_users},
+        },
         "endpoints": [
             {
                 "endpoint": line.endpoint,
@@ -146,7 +152,8 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     if not meant.policy.billed:
         yield f"{meant.platform.title} is free of charge. Rate limits are by the table of {meant.policy.as_of}."
     else:
-        yield f"{prices}." if meant.billed else f"{prices}; {meant.base} is this machine, and charges nothing."
+        here = f"{meant.base} is this machine and charges nothing, but the budget counts these costs as if it did"
+        yield f"{prices}." if meant.billed else f"{prices}; {here}."
     if not found.lines:
         yield _nothing(meant, found)
     if done.requests:
@@ -167,12 +174,36 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     if settings.kind == "refresh" and settings.refresh.fraction is not None:
         yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
     if settings.source.reuse_hours and settings.kind != "refresh":  # a test takes none of them
-        yield f"Stored answers younger than {settings.source.reuse_hours:g} h are reused and cost nothing."
+        yield from _reused(found, settings.source.reuse_hours)
+    if meant.policy.billed and (found.stored.billed_posts or found.stored.billed_users):
+        yield _billed_today(found)
     yield "The probable estimate uses:"
     for name, value in _means(meant, found).items():
         yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({RESTS.get(_base(found, name), ASSUMED)})"
     if meant.shape.back:
         yield from _returning(meant, found)
+
+
+def _reused(found: Quote, hours: float) -> Iterator[str]:
+    """Yield which stored answers are reused, and how the numbers above count them."""
+    yield f"Stored answers younger than {hours:g} h are reused and cost nothing."
+    if fresh := found.stored.requests:
+        have = f"have {pluralize(fresh, 'such answer')}"
+        ends = "; the lower ends of the ranges count all of them" if found.ranges else ""
+        yield (
+            f"Other campaigns of this database {have}. Which of these this campaign needs is not known beforehand: the "
+            f"probable numbers count none of them as saved{ends}."
+        )
+
+
+def _billed_today(found: Quote) -> str:
+    """Return what the platform bills no more today, and how the numbers above count it."""
+    posts = pluralize(found.stored.billed_posts, "post")
+    users = pluralize(found.stored.billed_users, "user")
+    return (
+        f"A post or user is billed once per UTC day: {posts} and {users} of this database are billed today already, "
+        "and cost nothing if the same token reads them again before midnight (UTC). The costs above count them in full."
+    )
 
 
 def _ranged(meant: Plan, found: Quote) -> Iterator[str]:

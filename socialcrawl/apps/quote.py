@@ -14,11 +14,13 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.likely import COUNTED, Typical
 from socialcrawl.limits.quote import Quote, at_most, quote, total
-from socialcrawl.limits.shape import Done
-from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.limits.shape import Done, Stored
+from socialcrawl.model import MILLS_PER_DOLLAR, iso
 from socialcrawl.plan import Plan
 from socialcrawl.store.health import looked_at, missing, usable
-from socialcrawl.store.statistics import done, typical
+from socialcrawl.store.statistics import done, stored, typical
+
+HOUR = 3600.0  # seconds
 
 
 def already(meant: Plan) -> Done:
@@ -71,10 +73,19 @@ def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
+    now = SystemClock().now()
+    with _looked_at(meant) as connection:
+        spare = Stored() if connection is None else _stored(meant, connection, now)
     spent, mean = known(meant)
     if matches is not None:
         mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
-    return quote(meant.shape, mean, spent, SystemClock().now())
+    return quote(meant.shape, mean, spent, now, spare)
+
+
+def _stored(meant: Plan, connection: Any, now: float) -> Stored:
+    source = meant.settings.source
+    hours = 0.0 if meant.shape.tests else source.reuse_hours  # a test reuses no answers
+    return stored(connection, meant.settings.name, source.platform, now - hours * HOUR, iso(now)[:10])
 
 
 def still(meant: Plan, spent: Done) -> float:

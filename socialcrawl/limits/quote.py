@@ -14,6 +14,7 @@ from socialcrawl.limits.shape import (
     Done,
     Left,
     Shape,
+    Stored,
     allowed,
     bursts,
     full,
@@ -50,6 +51,7 @@ class Quote:
         typical: the numbers that `likely` rests on.
         alone: how many of the steps still to come go back to nobody, as nobody is rested; probably.
         ranges: between which numbers the probable total lies in 95 % of campaigns, see `likely_range`.
+        stored: what may be had without paying for it; of these the lower ends of `ranges` are without all.
     """
 
     lines: tuple[Line, ...]
@@ -62,11 +64,14 @@ class Quote:
     typical: Typical
     alone: float = 0.0
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stored: Stored = field(default_factory=Stored)
 
 
-def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float = 0.0) -> Quote:
-    """The quote for a campaign at `now` (Unix seconds), of which something may be done already."""
-    done = done or Done()
+def quote(
+    shape: Shape, typical: Typical, done: Done | None = None, now: float = 0.0, stored: Stored | None = None
+) -> Quote:
+    """Return the quote for a campaign at `now` (Unix seconds), of which something may be done or `stored` already."""
+    done, stored = done or Done(), stored or Stored()
     most = at_most(shape, done, now)
     whole = total(shape, most, done, now)
     probably, together, reached = likely(shape, typical, done, now)
@@ -81,7 +86,8 @@ def quote(shape: Shape, typical: Typical, done: Done | None = None, now: float =
         None if lasting is None or shape.tests else allowed(shape, shape.roles.timeline, lasting),
         typical,
         unreturned(shape, typical, done, now),
-        _within(likely_range(shape, typical, done, now), whole),
+        _within(likely_range(shape, typical, done, now, stored), whole),
+        stored,
     )
 
 
@@ -91,10 +97,13 @@ def _within(ranges: Mapping[str, tuple[float, float]], most: Amount) -> dict[str
     return {name: (min(low, tops[name]), min(high, tops[name])) for name, (low, high) in ranges.items()}
 
 
-def likely_range(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> dict[str, tuple[float, float]]:
+def likely_range(
+    shape: Shape, typical: Typical, done: Done, now: float = 0.0, stored: Stored | None = None
+) -> dict[str, tuple[float, float]]:
     """Return the 95 % ranges of the probable total: requests | posts | money | seconds; those that can be given.
 
     A range rests on the steps that were done, so there is none before them, nor while searches or seeds are to come.
+    At its lower end the campaign needs all answers that are `stored`, and requests none of them again.
     """
     ahead = list(phases(shape, typical, done, now))
     if not typical.spreads or any(phase.turns and phase.name not in ("steps", "tests") for phase in ahead):
@@ -104,10 +113,17 @@ def likely_range(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -
     known = {name: ends for name, one in typical.spreads.items() if (ends := one.factors(turns)) is not None}
     if "requests" in known:
         known |= {"users": known["requests"]}
-    low, high = (
-        likely(shape, typical, done, now, scale={name: ends[place] for name, ends in known.items()})[1]
-        for place in (0, 1)
-    )
+    lowest, highest = ({name: ends[place] for name, ends in known.items()} for place in (0, 1))
+    low, high = (likely(shape, typical, done, now, scale=one)[1] for one in (lowest, highest))
+    if stored is not None and stored.requests:
+        left_over = {
+            name: max(0.0, 1.0 - getattr(stored, name) / sent)
+            for name in ("requests", "posts", "money")
+            if (sent := getattr(low, name)) > 0.0
+        }
+        left_over["users"] = left_over.get("requests", 1.0)
+        fewer = {name: factor * left_over.get(name, 1.0) for name, factor in lowest.items()}
+        low = likely(shape, typical, done, now, scale=fewer)[1]
     named = [name for name in known if name != "users"] + ["seconds"] * ("requests" in known)
     return {name: (getattr(low, name), getattr(high, name)) for name in named}
 

@@ -123,6 +123,23 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """What a campaign may get without paying for it: how much of it that is, is not known beforehand.
+
+    Attributes:
+        requests, posts, money: fresh answers that other campaigns of the database have stored, to questions that this
+            one has not asked yet; money in mills.
+        billed_posts, billed_users: those that were billed today (UTC) already.
+    """
+
+    requests: int = 0
+    posts: int = 0
+    money: int = 0
+    billed_posts: int = 0
+    billed_users: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Left:
     """What is left to do at most, and of the budget; inf where nothing bounds it. `seconds` of max_time.
 

@@ -6,12 +6,12 @@ They read; they change nothing, and understand every schema since the first.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam, text
+from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam, inspect, text
 
 from socialcrawl.limits.likely import STORED, Typical
-from socialcrawl.limits.shape import REPEATED, Done, Roles
+from socialcrawl.limits.shape import REPEATED, Done, Roles, Stored
 from socialcrawl.limits.spread import ENOUGH, FEW, Spread, Sums, measure_spread
-from socialcrawl.model import STEPS, VISITS, unix
+from socialcrawl.model import STEPS, VISITS, iso, unix
 
 LEAST = 10  # observations that a mean has to rest on
 
@@ -109,6 +109,20 @@ select coalesce(sum(o.posts), 0),
                          join pick q on q.campaign = l.campaign and q.n = l.n where q.act = 'search') as found)
 from outcome o join pick p on p.campaign = o.campaign and p.n = o.n where p.act = 'search'
 """
+# Answers of other campaigns to questions that this one has not asked, each question once.
+FRESH = """
+select count(*), coalesce(sum(posts), 0), coalesce(sum(cost), 0) from (
+  select max(coalesce(r.posts, 0)) as posts, max(coalesce(r.cost, 0)) as cost
+  from request r join campaign c on c.id = r.campaign
+  where c.platform = :platform and c.name <> :name and r.kind in ('ok', 'missing') and r.arrived_at >= :since
+    and not exists (select 1 from request own join campaign mine on mine.id = own.campaign
+                    where own.digest = r.digest and mine.name = :name)
+  group by r.digest) as fresh
+"""
+CHARGED = """
+select count(distinct resource) filter (where kind = 'post'), count(distinct resource) filter (where kind = 'user')
+from charge where day = :day
+"""
 ANSWERS = """
 select count(*), coalesce(avg({arrived} - {sent}), 0) from request
 where kind in ('ok', 'missing') and arrived_at >= sent_at
@@ -174,6 +188,24 @@ def done(
         known=known,
         **old,
     )
+
+
+def stored(connection: Connection, name: str, platform: str, since: float, day: str) -> Stored:
+    """Return what the campaign `name` may get without paying for it.
+
+    Args:
+        connection: the database; of its first schema, which had no such answers, nothing is known.
+        name: of the campaign, begun or not.
+        platform: whose answers count.
+        since: answers that arrived before are not reused (Unix seconds).
+        day: the day (UTC) whose charges count, as `2026-01-31`.
+    """
+    with connection.begin():
+        if not inspect(connection).has_table("charge"):
+            return Stored()
+        fresh = _one(connection, FRESH, name=name, platform=platform, since=iso(since))
+        billed = _one(connection, CHARGED, day=day)
+    return Stored(*map(int, (*fresh, *billed)))
 
 
 def _dataset(connection: Connection, campaign: int, platform: str, *, linked: bool) -> dict[str, int]:
