@@ -241,6 +241,8 @@ def test_a_lie_about_one_thing_is_not_taken_for_others(tmp_path):
             "link weights",
         ),
         ("refresh", "update outcome set value = 0 where value = 1 and missing is null", "outcomes"),
+        ("sample", "delete from sampled where visits > 1", "sampled"),
+        ("track", "delete from standing where visits > 1", "standings"),
         (
             "track",
             "update outcome set missing = 'deleted' where posts = 0 and n > 60",

@@ -78,7 +78,7 @@ def check_decisions(connection: Opened, story: Story, watch: Watch = lambda *_: 
     """
     replay = Replay(connection, story)
     crawl = _run(replay.picks, replay, watch)
-    checks = [replay.picks, replay.scores, *check_standings(connection, story.begun.id, crawl)]
+    checks = [replay.picks, replay.scores, *check_standings(connection, story, crawl)]
     _name_accounts(Traces(connection), checks)
     return checks
 
