@@ -164,6 +164,12 @@ def test_after_an_erasure_what_was_decided_then_is_proved_and_the_rest_is_said_t
         assert later.proved == picks.proved + rows(database, "select count(*) from pick where n >= ?", after)[0][0]
         changed(database, "update pick set score = 9 where n = ?", after + 2)
         assert differences(database) == [("scores and features", f"pick {after + 2}", "score")]
+        # Nor does the erasure excuse it that is said to have come later than it did.
+        long_ago = "2026-01-01T00:00:00.000000Z"
+        changed(database, "update epoch set first = ?, began_at = ? where why = 'forget'", after + 5, long_ago)
+        assert ("order of decisions", "epoch 1", "began_at") in differences(database)
+        changed(database, "update epoch set first = 5000 where why = 'forget'")
+        assert ("order of decisions", "epoch 1", "first") in differences(database)
 
 
 def test_posts_that_became_too_old_are_no_difference(tmp_path):

@@ -96,6 +96,10 @@ LIES = {
         "insert into epoch (campaign, number, first, began_at, why) select 1, 1, {n}, began_at, 'topic' from epoch",
         "epoch 1, why: stored topic, recomputed no other topic",
     ),
+    "an erasure that there never was": (
+        "insert into epoch (campaign, number, first, began_at, why) select 1, 1, {n}, began_at, 'forget' from epoch",
+        "epoch 1, why: stored forget",
+    ),
     "the weight of a link": (
         "update link set alpha = alpha + 1 where n = {n} and position = 0",
         "pick {n}, weight of the link to account",
@@ -145,6 +149,10 @@ LIES = {
     "a request whose cost is hidden, as if its answer had been held": (
         "update request set kind = 'held', cost = 0, new_posts = 0, new_users = 0 where id = {request}",
         "request {request}, answer that was held: stored nothing",
+    ),
+    "the same, without its question": (
+        "update request set kind = 'held', cost = 0, new_posts = 0, new_users = 0, digest = null where id = {request}",
+        "request {request}, digest: stored nothing, recomputed a question",
     ),
     "a budget": (
         "update version set settings = json_set(settings, '$.budget.max_requests', 5)",

@@ -35,6 +35,12 @@ select id, n from (select r.id, r.n, p.batch, lag(p.batch) over (order by r.id) 
     ("epoch", "number"): """
 select number, 'the one before it is missing' from epoch e where campaign = :campaign and number > 0
 and not exists (select 1 from epoch f where f.campaign = e.campaign and f.number = e.number - 1)""",
+    ("epoch", "first"): """
+select number, "first" from epoch e where campaign = :campaign
+and "first" > (select coalesce(max(p.n), -1) + 1 from pick p where p.campaign = e.campaign)""",
+    ("epoch", "why"): """
+select number, why from epoch e where campaign = :campaign and (why like '%forget%' or why like '%retain%')
+and not exists (select 1 from tombstone)""",
     ("version", "number"): """
 select number, 'the one before it is missing' from version v where campaign = :campaign and number > 0
 and not exists (select 1 from version w where w.campaign = v.campaign and w.number = v.number - 1)""",
@@ -96,6 +102,11 @@ class Stray(NamedTuple):
     stored: Any
 
 
+ANSWERED = """
+select max(arrived_at) from request where campaign = :campaign and n < (
+  select max(batch) from pick where campaign = :campaign and n < :first)"""
+
+
 def find_strays(
     connection: Connection, questions: Mapping[tuple[str, str], str], campaign: int | None = None
 ) -> Iterator[Stray]:
@@ -104,6 +115,12 @@ def find_strays(
     for (table, column), sql in questions.items():
         for number, stored in connection.execute(text(f"{sql} limit {MOST}"), values):
             yield Stray(table, number, column, stored)
+
+
+def find_last_answer(connection: Connection, campaign: int, first: int) -> str | None:
+    """Return when the last answer came for the batches before the one that was decided last before pick `first`."""
+    last: str | None = connection.execute(text(ANSWERED), {"campaign": campaign, "first": first}).scalar()
+    return last
 
 
 def find_unlisted(connection: Connection) -> tuple[int, int, list[str]]:

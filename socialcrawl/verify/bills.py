@@ -10,6 +10,7 @@ from socialcrawl.limits.policy import Policy
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.store.bills import Answered, Fetched, find_loose_pages, read_bills
 from socialcrawl.store.database import Opened
+from socialcrawl.store.erasure.tombstones import any_set
 from socialcrawl.store.held import LOOK_UPS
 from socialcrawl.verify.budgets import Budgets
 from socialcrawl.verify.findings import SHOWN, Check
@@ -20,7 +21,7 @@ INCLUDED = "answers with posts or users that they carried along, whose number is
 UNPRICED = "endpoints that the price table does not have"
 REFUSED = "answers that could not be used, whose size is not kept"
 UNLISTED = "an older program did not write down which posts came"
-NO_QUESTION = "held answers whose questions are not there: erased, of an older program, or in an export"
+NO_QUESTION = "held answers whose questions are not there: erased, or in an export"
 PROFILES = "held answers to look-ups, made of the profiles that are stored"
 OTHER_PRICES = "every price differs: another price table was in force"
 FREE = ("window", "day", "month", "money", "backoff", "refused", "broken", "held")  # kinds that bring and cost nothing
@@ -33,7 +34,7 @@ class Bills:
     Args:
         connection: the database, in a transaction.
         story: the campaign.
-        cursors: whether the ledger has those by which pages follow one another.
+        whole: whether the ledger has cursors, by which pages follow one another, and digests of questions.
 
     Attributes:
         costs: what each request cost.
@@ -41,12 +42,13 @@ class Bills:
         budgets: whether what was spent was allowed.
     """
 
-    def __init__(self, connection: Opened, story: Story, *, cursors: bool = True) -> None:
-        self.connection, self.story, self._cursors = connection, story, cursors
+    def __init__(self, connection: Opened, story: Story, *, whole: bool = True) -> None:
+        self.connection, self.story, self._whole = connection, story, whole
         self.costs, self.pages = Check("costs of requests"), Check("pages of requests")
         self.place = "the first request"  # where it is
         self._fetched, self._answered = Fetched(connection), Answered(connection)
         self._prices, self._why = _prices(story)
+        self._erased = not whole or any_set(connection)  # whether questions may have gone
         self._budgets = Budgets(connection, story, self._prices)
         self.budgets = self._budgets.check
 
@@ -67,7 +69,7 @@ class Bills:
                 self._cost(row, sum(first.get(key) == row.arrived_at for key in _ids(row)))
             done += len(rows)
             watch(f"adding up {self.story.begun.name}", done, None)
-        loose = find_loose_pages(self.connection, self.story.begun.id, SHOWN + 1) if self._cursors else ()
+        loose = find_loose_pages(self.connection, self.story.begun.id, SHOWN + 1) if self._whole else ()
         for number, n, part in loose:
             self.pages.differ(
                 f"request {number}", f"page {part - 1} of pick {n}", None, "a page that leads to this one"
@@ -91,8 +93,10 @@ class Bills:
 
     def _held(self, row: Any, first: int) -> None:
         """Hold an answer that was held against request `first`, the first with an answer to the same question."""
-        if row.digest is None:
+        if row.digest is None and self._erased:
             self.pages.leave(NO_QUESTION)
+        elif row.digest is None:
+            self.pages.differ(f"request {row.id}", "digest", None, "a question: nobody was forgotten")
         elif row.endpoint in LOOK_UPS:
             self.pages.leave(PROFILES)
         elif first < row.id:

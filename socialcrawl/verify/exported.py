@@ -158,7 +158,7 @@ def _check_tables(
     check, why = Check("keys of tables"), _undecidable(sheet, form)
     names = {file["name"] for file in sheet["files"]}
     try:
-        with restored(sheet["campaigns"], read, decisions=why is None) as (connection, twice):
+        with restored(sheet["campaigns"], read, sheet["tombstones"], decisions=why is None) as (connection, twice):
             for name, count in twice.items():
                 if count:
                     check.differ(f"{name}.{form}", "rows with the key of another", count, 0)
@@ -199,7 +199,7 @@ def _check_one(
         decisions[0].leave(why, sum(count_picks(connection, story.begun.id).values()))
     outcomes = Outcomes(connection, story, _lacking(sheet, told, story, why))
     outcomes.run(watch)
-    bills = Bills(connection, story, cursors=False)
+    bills = Bills(connection, story, whole=False)
     bills.run(watch)
     number = story.begun.id
     rows = [check_order(connection, number), check_references(connection, number)]

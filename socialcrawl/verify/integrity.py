@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from socialcrawl.model import unix
 from socialcrawl.store.database import Opened
 from socialcrawl.store.integrity import (
     ORDER,
@@ -9,11 +10,15 @@ from socialcrawl.store.integrity import (
     SHARED,
     count_rows,
     find_gaps,
+    find_last_answer,
     find_strays,
     find_unlisted,
 )  # fmt: skip
+from socialcrawl.store.traces import Traces
 from socialcrawl.verify.findings import Check
+from socialcrawl.verify.story import ERASING
 
+CLOCKS = 600.0  # seconds: what clocks of machines may be apart
 FROM_FILES = "no request lists them: they came from files, or with an older program"
 ROLLED_BACK = "numbers that the ledger skips: a server does so where a transaction failed"
 
@@ -24,7 +29,19 @@ def check_order(connection: Opened, campaign: int) -> Check:
     Requests are sent batch by batch.
     """
     tables = ("pick", "outcome", "request", "epoch", "version")
-    return _check("order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say")
+    check = _check("order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say")
+    for number, first, began_at, why in Traces(connection).epochs(campaign):
+        last = find_last_answer(connection, campaign, first) if ERASING & {*why.split(",")} else None
+        if last is not None and not _is_before(last, began_at):
+            check.differ(f"epoch {number}", "began_at", began_at, f"after {last}, before pick {first}")
+    return check
+
+
+def _is_before(one: str, other: str) -> bool:
+    try:
+        return unix(one) <= unix(other) + CLOCKS
+    except ValueError:
+        return False
 
 
 def check_references(connection: Opened, campaign: int) -> Check:

@@ -21,7 +21,7 @@ from socialcrawl.store.traces import Begun, Traces
 from socialcrawl.store.versions import Version
 from socialcrawl.track.picture import COLUMNS as SEEN
 
-TOPIC, RETAIN = "topic", "retain"
+ERASING = {FORGET, "retain"}  # why epochs began after which something is not there
 STEERING = {"kind", "seed", "topic", "seeds", "crawl", "track", "refresh", "sample", "source"}
 """The sections of the settings by which a crawl decides."""
 
@@ -114,7 +114,7 @@ def read_story(connection: Opened, name: str) -> Story:
     traces = Traces(connection)
     begun = traces.begun(name)
     same, epochs, topics = read_aliases(connection, begun.id), traces.epochs(begun.id), traces.topics(begun.id)
-    erased = [first for _, first, _, why in epochs if {FORGET, RETAIN} & {*why.split(",")}]
+    erased = [first for _, first, _, why in epochs if ERASING & {*why.split(",")}]
     seats = (begun.identity.get("seeds") or {}).get("usernames") or []
     names = traces.enlisted(begun.platform, seats)
     lines = _Lines(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))

@@ -33,6 +33,7 @@ from socialcrawl.store.tables import (
     sampled,
     shadow,
     standing,
+    tombstone,
     version,
 )
 
@@ -74,13 +75,14 @@ Reader = Callable[[str, Sequence[str]], Iterator[Sequence[Any]]]
 
 @contextmanager
 def restored(
-    campaigns: Sequence[Mapping[str, Any]], read: Reader, *, decisions: bool
+    campaigns: Sequence[Mapping[str, Any]], read: Reader, erased: Sequence[Mapping[str, Any]], *, decisions: bool
 ) -> Iterator[tuple[Connection, dict[str, int]]]:
     """Open a temporary database with the rows of an export, in a transaction.
 
     Args:
         campaigns: what its datasheet says of each.
         read: gives the cells of some columns of a table, row by row.
+        erased: what it says of tombstones, by their kinds.
         decisions: whether it has what a replay of the decisions needs.
 
     Yields:
@@ -96,7 +98,7 @@ def restored(
                 metadata.create_all(connection)
                 try:
                     with uncollected():
-                        twice = _Restoring(connection, campaigns, read, decisions=decisions).run()
+                        twice = _Restoring(connection, campaigns, read, erased, decisions=decisions).run()
                 except DBAPIError as error:  # a cell that no column takes
                     raise ValueError(str(error.orig)) from error
                 yield connection, twice
@@ -106,7 +108,13 @@ def restored(
 
 class _Restoring:
     def __init__(
-        self, connection: Connection, campaigns: Sequence[Mapping[str, Any]], read: Reader, *, decisions: bool
+        self,
+        connection: Connection,
+        campaigns: Sequence[Mapping[str, Any]],
+        read: Reader,
+        erased: Sequence[Mapping[str, Any]],
+        *,
+        decisions: bool,
     ) -> None:
         self.connection, self.read = connection, read
         self.columns: Mapping[str, Sequence[str]] = TABLES | (DECISIONS if decisions else {})
@@ -119,6 +127,9 @@ class _Restoring:
         self.identities = {number: _identify(one) for number, one in enumerate(campaigns, 1)}
         for number, one in enumerate(campaigns, 1):
             self._begin(number, one)
+        for number, row in enumerate(erased):
+            values = {"digest": str(number), "kind": row["kind"], "why": row["why"], "at": ""}
+            self.connection.execute(insert(tombstone).values(values))
 
     def run(self) -> dict[str, int]:
         self.connection.exec_driver_sql(PLACE)
