@@ -311,6 +311,9 @@ def test_an_audit_says_in_how_many_intervals_the_truth_is(tmp_path):
     rows = csv.read_csv(tmp_path / "audit.csv").to_pylist()
     assert [row["question"] for row in rows] == ["held", "size", "popular", "largest domain", "cycling"]
     assert all(row["runs"] == 2 and row["inside"] in (0, 1, 2) for row in rows)
+    told = [line for line in said.splitlines() if " truth " in line]
+    assert len(told) == 5
+    assert all("no interval shown; mean" in line for line in told), "two walks of 120 steps are not enough data"
 
 
 def test_walks_on_a_wider_topic_of_ones_own_stay_on_it(tmp_path, world):

@@ -86,12 +86,13 @@ def places() -> Iterator[Place]:
         if not (SHARED / name).exists():
             print(f"not measured: {SHARED / name} is missing (set SOCIALCRAWL_SHARED)", flush=True)
         elif name in topics:
-            yield from _read_topics(SHARED / name, topics[name])
+            yield from read_topics(SHARED / name, topics[name])
         else:
             yield _linked(SHARED / name, *links[name])
 
 
-def _read_topics(path: Path, topics: tuple[list[str], ...]) -> Iterator[Place]:
+def read_topics(path: Path, topics: tuple[list[str], ...]) -> Iterator[Place]:
+    """Yield the graph of a file of posts for each topic, a list of keywords."""
     posts = read_posts(path)
     for keywords in topics:
         graph = from_posts(posts, Topic(keywords))

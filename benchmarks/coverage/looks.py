@@ -5,12 +5,14 @@ The steered steps are drawn like those that they are compared with, so that the 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from benchmarks.coverage.costs import SEEDS, Place, places
+from benchmarks.coverage.costs import SEEDS, Place, places, read_topics
 from benchmarks.coverage.steering import CONTROL, compare, crawl
 from benchmarks.coverage.table import Shown, repeat
+from benchmarks.coverage.worlds import SHARED
 from socialcrawl.collect.strategies import Ranked, Scored
 from socialcrawl.draws import uniform
 from socialcrawl.reports.steering import Compared
@@ -20,8 +22,13 @@ OFTEN, STEPS = 100, 2_000
 NOTE = f"""A run is two crawls from 20 accounts that are on topic, drawn, with `control = 0.1`. The steps that count as
 steered are drawn too: from all known accounts, or from those nearest to the seeds. So they are no better and no worse
 than the steps for comparison. A user runs the report every {OFTEN} steps. Cells: in how many crawls no report up to
-this length said "better" or "worse", of the crawls in which a report showed an interval."""
+this length said "better" or "worse", of the crawls in which a report showed an interval. It does so most often where
+many accounts are on topic (`ubuntu`, 38 % of them, and `the`, 58 %), as few drawn steps then suffice."""
 ENDS = (500, 1_000, STEPS)
+DENSE = ("ubuntu_irc.parquet", (["ubuntu"], ["the"]))
+
+RUNS = KEPT = 10
+APART = False
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,8 @@ class Drawn:
 
 def measure(runs: int) -> list[Shown]:
     """Return what `runs` crawls of each graph showed."""
-    return repeat(places(), runs, find_verdicts)
+    path = SHARED / DENSE[0]
+    return repeat(chain(places(), read_topics(path, DENSE[1]) if path.exists() else ()), runs, find_verdicts)
 
 
 def find_verdicts(place: Place, seed: int, ends: tuple[int, ...] = ENDS, control: float = CONTROL) -> Iterator[Shown]:

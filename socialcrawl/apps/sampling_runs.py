@@ -138,10 +138,10 @@ def _answered(topic: str, method: str, rows: Rows) -> str:
         also = (
             f"; of all {row['all']:{digits}}, in {row['inside_all']:.0f}" if row["inside_all"] != row["inside"] else ""
         )
-        shown = f"in {row['inside']:.0f} of {row['shown']:.0f} intervals shown"
+        inside = f"in {row['inside']:.0f} of {row['shown']:.0f} intervals shown, of width {row['width']:{digits}}"
+        told = inside if row["shown"] else "no interval shown"
         said.append(
-            f"    {row['question']:<16} truth {row['truth']:{digits}}, {shown}, of width {row['width']:{digits}}; mean "
-            f"{row['mean']:{digits}}{also}"
+            f"    {row['question']:<16} truth {row['truth']:{digits}}, {told}; mean {row['mean']:{digits}}{also}"
         )
     return "\n".join(said)
 

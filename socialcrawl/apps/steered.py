@@ -7,7 +7,7 @@ from rich.table import Table
 
 from socialcrawl.apps.console import Text
 from socialcrawl.intervals import Interval
-from socialcrawl.reports.steering import LEAST, Compared, Steering
+from socialcrawl.reports.steering import CONFIDENCE, LEAST, Compared, Steering
 from socialcrawl.store.judgement import GROUP, Judged, Judgement
 from socialcrawl.store.judgement import LEAST as GROUPS
 from socialcrawl.words import pluralize, roughly
@@ -92,7 +92,7 @@ def _gain(name: str, drawn: str, told: Compared) -> str:
     if told.gain is None:
         return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_more(told)}"
     sign, gain = told.gain.sign, told.gain
-    span = f"{gain.value:+.3f} a step, 95 %: {gain.low:+.3f} to {gain.high:+.3f}"
+    span = f"{gain.value:+.3f} a step, {CONFIDENCE * 100:.0f} %: {gain.low:+.3f} to {gain.high:+.3f}"
     if sign:
         return f"  {SAID[sign]} than {name}: {span}; {steps} found {told.mean:.3f} each"
     more = f"; {_more(told)}" if told.needed else ""

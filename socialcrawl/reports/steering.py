@@ -16,6 +16,7 @@ from socialcrawl.store.traces import Steps, Traces
 
 Floats = NDArray[np.float64]
 
+CONFIDENCE = 0.99  # of each interval: people look again and again, and one false difference is enough to mislead
 LEAST = 10  # drawn steps from which on they are compared
 FAR = 20.0  # times the steps so far: nobody goes on for that long
 
@@ -100,7 +101,7 @@ def _against(steered: Floats, drawn: Floats, control: float) -> Compared:
     mean = float(drawn.mean()) if len(drawn) else float("nan")
     if len(drawn) < LEAST:
         return Compared(len(drawn), mean, None, ceil((LEAST - len(drawn)) * 2 / control))
-    gain = difference_of(steered, drawn)
+    gain = difference_of(steered, drawn, CONFIDENCE)
     if gain.low == gain.high:  # nothing shows how far accounts differ, nor what the few drawn steps missed
         return Compared(len(drawn), mean, None, None)
     done = len(drawn) * 2 / control
@@ -119,5 +120,5 @@ def _allow_for_missed(gain: Interval, steered: Floats, drawn: Floats) -> Interva
     """
     if gain.sign > 0:
         return gain
-    missed = difference_of(steered, np.append(drawn, max(steered.max(), drawn.max())))
+    missed = difference_of(steered, np.append(drawn, max(steered.max(), drawn.max())), CONFIDENCE)
     return replace(gain, low=min(gain.low, missed.low))
