@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from socialcrawl.collect.control import CHANCE, NEAREST, STEERED, Controlled, arms
+from socialcrawl.arms import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.collect.control import Controlled
 from socialcrawl.collect.strategies import AlteredGreedy, Greedy, greedy
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from socialcrawl.chance import chance
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.kumar import dynamic, static
 from socialcrawl.lab.kumar.generated import Shape, generate
@@ -16,7 +17,6 @@ from socialcrawl.lab.kumar.sampling import Sample
 from socialcrawl.lab.kumar.timegraphs import DAY, plain, time_graph
 from socialcrawl.lab.kumar.watching import Progress
 from socialcrawl.model import Outcome, Pick
-from socialcrawl.track.chance import chance
 from socialcrawl.track.picture import Picture
 from socialcrawl.track.target import Target
 

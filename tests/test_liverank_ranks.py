@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.chance import chance
 from socialcrawl.importance import spread
 from socialcrawl.importance.matrix import out_links
 from socialcrawl.importance.pagerank import pagerank
@@ -18,7 +19,6 @@ from socialcrawl.importance.spread import Spread
 from socialcrawl.refresh.keys import keys, shuffled
 from socialcrawl.refresh.old import Growing, Old
 from socialcrawl.refresh.ranks import RANKS, SAMPLED, STATIC, Ranks, ratio
-from socialcrawl.track.chance import chance
 
 
 def old_of(pairs, size, sites=None):

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from walking import Searching, both, known, rows, tangle, walk
 from wild import many
 
+from socialcrawl.chance import chance, stream
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.lab.doors import Tape
+from socialcrawl.luck import draws
 from socialcrawl.model import Outcome, Pick
 from socialcrawl.sample.crawl import REST, Sample
 from socialcrawl.sample.how import FOCUSES, How
-from socialcrawl.sample.luck import draws
-from socialcrawl.track.chance import chance, stream
 
 SIZE = 40
 GRAPH = known(SIZE, tangle(SIZE, 90, 2), range(0, SIZE, 2))

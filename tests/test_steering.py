@@ -1,22 +1,27 @@
 """What a report says of steering: in worlds that are made so that it helps, changes nothing, or does harm."""
 
+import csv
 import io
 import json
 import re
+import sqlite3
+import statistics
 from dataclasses import replace
 from itertools import groupby
 from math import nan
 
 import numpy as np
 import pytest
-from crawling import campaign_of, posts
+from crawling import campaign_of, posts, rows
 from rich.console import Console
 from scipy.stats import binomtest
 
 from socialcrawl.apps import steered
 from socialcrawl.apps.campaign import as_object, told, work
 from socialcrawl.apps.explained import explained
-from socialcrawl.collect.control import CHANCE, NEAREST, STEERED, Controlled, arms
+from socialcrawl.apps.handing import hand_on
+from socialcrawl.arms import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.collect.control import Controlled
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
@@ -28,9 +33,13 @@ from socialcrawl.model import Node
 from socialcrawl.reports.steering import LEAST, Compared, Steering, compared, steering
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph
+from socialcrawl.store.backup import backup
+from socialcrawl.store.drawn import find_drawn
+from socialcrawl.store.exports.export import Wanted
 from socialcrawl.store.health import readable
 from socialcrawl.store.judgement import Judged, Judgement, Scored, judged
 from socialcrawl.store.traces import Steps, Traces
+from socialcrawl.verify.exported import verify_export
 
 
 def world(seed, *, tie=0.0, near=0.2, far=0.2, width=300):
@@ -364,6 +373,55 @@ def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
             text = console.file.getvalue()
             assert ("[crawl] control" in text) is (arm != STEERED)
             assert words[arm] is None or words[arm] in text
+
+
+def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_gain(ended, tmp_path):
+    """The table of picks gives the same groups, means and difference as the report, and verify proves each mark."""
+    database, _, ending = ended
+    hand_on(str(database), tmp_path / "out", Wanted(formats=("csv", "jsonl")), as_json=True)
+    with (tmp_path / "out" / "picks.csv").open(encoding="utf-8", newline="") as file:
+        picks = [row for row in csv.DictReader(file) if row["act"] == "expand"]
+    assert len({row["node"] for row in picks}) == len(picks)
+    values = {how: [float(row["value"] or 0) for row in picks if row["drawn"] == how] for how in ("", "all", "nearest")}
+    gained = ending.gained
+    assert [len(group) for group in values.values()] == [gained.steps, gained.chance.steps, gained.breadth.steps]
+    means = [gained.mean, gained.chance.mean, gained.breadth.mean]
+    assert [statistics.fmean(group) for group in values.values()] == pytest.approx(means)
+    sheet = json.loads((tmp_path / "out" / "datasheet.json").read_text("utf-8"))
+    notes = [line.strip() for line in steered.describe_gain(gained)]
+    assert sheet["campaigns"][0]["notes"] == notes
+    assert notes[1] in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
+    found = {(one.about, check.name): check for one in verify_export(tmp_path / "out") for check in one.checks}
+    for form in ("csv", "jsonl"):
+        check = found[f"{form} of the export", "drawn picks"]
+        assert (check.differing, check.unproved.total()) == (0, 0)
+        assert check.proved == rows(database, "select count(*) from pick")[0][0]
+
+
+def drawn_in(database):
+    with readable(database) as connection:
+        return find_drawn(Traces(connection), "campaign")
+
+
+def test_an_account_that_is_tried_again_is_not_drawn_again_and_a_share_holds_until_it_is_changed(ended, tmp_path):
+    database = tmp_path / "a.db"
+    backup(ended[0], database)
+    before = drawn_in(database)
+    *_, last = sorted(before)
+    half = sorted(before)[len(before) // 2]
+    with sqlite3.connect(database) as connection:
+        connection.execute(
+            "update pick set node = (select node from pick where n = ?) where n = ?", (min(before), last)
+        )
+    assert drawn_in(database) == {n: how for n, how in before.items() if n != last}
+    with sqlite3.connect(database) as connection:
+        (told,) = connection.execute("select settings from campaign").fetchone()
+        plain = json.loads(told)
+        plain["crawl"]["control"] = 0.0
+        for number, first, settings in ((0, 0, told), (1, half, json.dumps(plain))):
+            row = (1, number, "2030-01-01T00:00:00Z", first, settings, "[]")
+            connection.execute("insert or replace into version values (?, ?, ?, ?, ?, ?)", row)
+    assert drawn_in(database) == {n: how for n, how in before.items() if n < half}
 
 
 def test_what_is_drawn_is_part_of_a_campaigns_identity():

@@ -12,7 +12,7 @@ from frozen import FOLDER
 from storing import opened
 from test_sample_campaign import sampling
 from test_train import told
-from test_verify_export import changed, differences, exported, found_in, put, told_anew
+from test_verify_export import changed, differences, exported, found_in, put, write_checksum
 from verifying import LIMIT, SHARE, collecting, copied
 from verifying import changed as lied
 
@@ -120,7 +120,7 @@ def test_settings_that_the_datasheet_alone_tells_otherwise_are_found(section, ke
     sheet = json.loads(path.read_text("utf-8"))
     sheet["campaigns"][0]["settings"][section][key] = value
     path.write_text(json.dumps(sheet), "utf-8")
-    told_anew(folder, "versions.csv", len(table_of(folder, "versions")))
+    write_checksum(folder, "versions.csv", len(table_of(folder, "versions")))
     place = "settings of the datasheet", "datasheet.json", f"{section}.{key}"
     assert place in differences(folder)
     assert "descriptions" not in {name for name, *_ in differences(folder)}

@@ -132,10 +132,10 @@ def changed(folder, file, work, *, honest=False):
         writer.writeheader()
         writer.writerows(table)
     if honest:
-        told_anew(folder, file, len(table))
+        write_checksum(folder, file, len(table))
 
 
-def told_anew(folder, file, count):
+def write_checksum(folder, file, count):
     """Tell the new size, checksum and rows of a file in datasheet.json and in what is made of it."""
     sheet, raw = json.loads((folder / "datasheet.json").read_text("utf-8")), (folder / file).read_bytes()
     (one,) = [one for one in sheet["files"] if one["name"] == file]
@@ -204,6 +204,11 @@ LIES = {
         "account_id: stored 77, recom",
     ),
     "what an account is called": ("accounts.csv", lambda t: put(t[7], account="somebody"), "account: stored somebody,"),
+    "how an account was drawn": (
+        "picks.csv",
+        lambda t: put(read_pick(t), drawn="all"),
+        "drawn: stored all, recomputed nothing",
+    ),
     "a number that is none": ("picks.csv", lambda t: put(t[0], n="none"), "tables as csv, rows: stored"),
 }
 
@@ -258,7 +263,7 @@ def test_a_changed_parquet_file_is_found(tmp_path):
     place = table.column_names.index("value")
     table = table.set_column(place, "value", pc.add(table["value"], pa.scalar(1.0)))
     parquet.write_table(table, folder / "picks.parquet")
-    told_anew(folder, "picks.parquet", table.num_rows)
+    write_checksum(folder, "picks.parquet", table.num_rows)
     found = found_in(folder)["parquet of the export", "outcomes"]
     assert found.differing == rows(lasting("collect"), "select count(*) from pick where act <> 'resolve'")[0][0]
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from benchmarks.coverage.costs import SEEDS, Place, places
 from benchmarks.coverage.table import Shown, repeat
-from socialcrawl.collect.control import STEERED, Controlled, arms
+from socialcrawl.arms import STEERED, arms
+from socialcrawl.collect.control import Controlled
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.ranking import Ranking

@@ -21,8 +21,9 @@ from socialcrawl.imports.trouble import Trouble
 from socialcrawl.plan import about
 from socialcrawl.platforms import known
 from socialcrawl.relevance import Hits
-from socialcrawl.reports.audited import GROUPS, KIND, Audited, Audits, audited
+from socialcrawl.reports.audited import GROUPS, Audited, Audits, audited
 from socialcrawl.reports.holdings import Listing
+from socialcrawl.reports.sampled import KIND
 from socialcrawl.sample.audit import Gap
 from socialcrawl.sample.estimates import Estimate
 from socialcrawl.settings import Settings, read

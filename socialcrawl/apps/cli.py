@@ -28,6 +28,7 @@ from socialcrawl.apps.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.permissions import restrict_new_files
 from socialcrawl.terminal import Formatter, close_errors, guard, write_error, write_line
+from socialcrawl.words import seconds
 
 app = typer.Typer(
     name="socialcrawl",
@@ -187,13 +188,12 @@ def demo(
         int | None, typer.Option(min=0, help="Steps before a hybrid turns linear; default: 1000, generated posts: 100.")
     ] = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked together.")] = 1,
+    control: Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of the steps drawn by chance.")] = 0.0,
     window: Annotated[str, typer.Option(help="Length of the mock's windows.")] = "3s",
     limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
     vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
-    database: Annotated[
-        str | None, typer.Option("--db", help="A file or URL, gone on with; default: demo.db, anew.")
-    ] = None,
+    database: Annotated[str | None, typer.Option("--db", help="To begin or continue; default: a new demo.db.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Start the mock X API on posts, crawl it from a keyword within the rate limit, and show what was found."""
@@ -201,7 +201,6 @@ def demo(
     from socialcrawl.apps.campaign import INTERRUPTED, leave  # noqa: PLC0415
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.store.address import where  # noqa: PLC0415
-    from socialcrawl.words import seconds  # noqa: PLC0415
 
     wanted = show.Demo(
         posts=posts,
@@ -213,6 +212,7 @@ def demo(
         estimator=estimator,
         switch_after=switch_after,
         refresh_rate=refresh_rate,
+        control=control,
         window=seconds(window),
         limit=limit,
         missing=missing,

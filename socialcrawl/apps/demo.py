@@ -28,7 +28,7 @@ from socialcrawl.terminal import write_error, write_json
 from socialcrawl.words import pluralize
 
 TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
-OWN = Path("demo.db")  # begun anew by every demo that names no database
+OWN = Path("demo.db")  # replaced by every demo that names no database
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class Demo:
     estimator: str
     switch_after: int | None
     refresh_rate: int
+    control: float
     window: float
     limit: int
     missing: float
@@ -69,7 +70,7 @@ def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
             if not as_json:
                 console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
             if wanted.database is None:
-                _begin_anew(OWN)
+                _remove_earlier(OWN)
             os.environ[TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
             wall, cpu = time.perf_counter(), time.process_time()
@@ -112,7 +113,7 @@ def _end(
     return ending.code or (FAILED if refused else 0)
 
 
-def _begin_anew(database: Path) -> None:
+def _remove_earlier(database: Path) -> None:
     """Remove what an earlier demo left; anything else is left as it is.
 
     Raises:
@@ -185,6 +186,7 @@ def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
                 "estimator": wanted.estimator,
                 "switch_after": _switch_after(wanted),
                 "refresh_rate": wanted.refresh_rate,
+                "control": wanted.control,
                 "steps": wanted.steps,
             },
             "source": {"token_env": TOKEN_ENV, "pages_per_user": 32, "vocabulary": wanted.vocabulary},

@@ -231,7 +231,7 @@ def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
     def erase() -> Report:
         with opened(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
             report = quiet.erase(connection, erasure.work)
-            watch("computing reports anew")
+            watch("computing reports again")
             renew(Traces(connection))
             return report
 

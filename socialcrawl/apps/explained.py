@@ -13,7 +13,7 @@ from socialcrawl.apps import meeting
 from socialcrawl.apps.console import Text
 from socialcrawl.apps.query import choose_campaign
 from socialcrawl.apps.tracking import visits
-from socialcrawl.collect.control import CHANCE, STEERED
+from socialcrawl.arms import CHANCE, STEERED
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
 from socialcrawl.explain import Explanation, explain

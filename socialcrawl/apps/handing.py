@@ -12,9 +12,11 @@ from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.progress import show_progress
 from socialcrawl.apps.query import choose_campaign, database
 from socialcrawl.apps.sample_report import judged
+from socialcrawl.apps.steered import describe_gain
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.known import platform
 from socialcrawl.reports.sampled import drawn
+from socialcrawl.reports.steering import steering
 from socialcrawl.secret import conceal
 from socialcrawl.store.database import opened
 from socialcrawl.store.exports.export import Wanted, export
@@ -50,8 +52,16 @@ def key_of(variable: str, file: Path | None) -> bytes:
 
 
 def _notes(traces: Traces, campaign: str | None) -> tuple[str, ...]:
-    """What a datasheet says of a sample as a whole; nothing of campaigns of other kinds."""
-    sample = None if campaign is None else drawn(traces, campaign)
+    """Return what a datasheet says of a sample as a whole, and of what steering gained where steps were drawn.
+
+    Args:
+        traces: the database.
+        campaign: the name of one; None: the newest.
+    """
+    gained = steering(traces, campaign)
+    if gained is not None and gained.control:
+        return tuple(line.strip() for line in describe_gain(gained))
+    sample = drawn(traces, campaign)
     said = [] if sample is None else list(judged(sample.seen.verdict))
     return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
 
@@ -64,7 +74,7 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
     def write() -> dict[str, Any]:
         with opened(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
             name = None if wanted.whole else choose_campaign(connection, wanted.campaign)
-            chosen = replace(wanted, campaign=name, notes=_notes(Traces(connection), name))
+            chosen = replace(wanted, campaign=name, notes=() if wanted.whole else _notes(Traces(connection), name))
             return export(connection, folder, chosen, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 
     sheet = give_way("export", where, None, write, pause=pause)

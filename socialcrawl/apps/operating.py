@@ -120,7 +120,7 @@ class _Bell:
                 notices.close(max(0.0, ends - monotonic()))
 
     def _of(self, file: Path) -> Notices | None:
-        """Whom the campaign file names; anew where it has changed."""
+        """Return whom the campaign file names, read again where it has changed."""
         runner = self.daemon.runners.get(file)
         if runner is None:
             return None

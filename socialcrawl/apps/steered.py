@@ -76,12 +76,18 @@ def steering(found: Steering | None, judgement: Judgement | None = None) -> list
             f"{unknown}, as it chose every account",
             f"  what to do: set control = {CONTROL} under [crawl], {change}; {drawn}",
         ]
+    return [*describe_gain(found), *_advice(found, judgement)]
+
+
+def describe_gain(found: Steering) -> list[str]:
+    """Return lines on what an estimator gained, where steps were drawn; without what to do about it."""
+    assert found.chance is not None
+    assert found.breadth is not None
     steps = pluralize(found.steps, "step")
     return [
         f"steering: {steps} that {found.estimator} chose found relevance {found.mean:.3f} each",
         _gain("chance", "drawn from all known accounts", found.chance),
         _gain("breadth-first", "drawn from those nearest to the seeds", found.breadth),
-        *_advice(found, judgement),
     ]
 
 

@@ -9,18 +9,9 @@ the accounts, the difference between the groups is what choosing them gained.
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.arms import NEAREST, STEERED, arms
+from socialcrawl.chance import chance
 from socialcrawl.collect.strategies import Ranked, Scored, Strategy
-from socialcrawl.sample.luck import draws
-from socialcrawl.track.chance import chance, stream
-
-STEERED, CHANCE, NEAREST = range(3)
-"""Who chose the account of a step: the estimator; a draw from the frontier; a draw from those nearest to the seeds."""
-
-
-def arms(seed: int, share: float, first: int, count: int) -> NDArray[np.int8]:
-    """Return who chooses in steps `first` and following, int8[count]; `share` of them are for comparison."""
-    coin = draws(stream(seed, "control"), first, count)
-    return np.where(coin >= share, STEERED, np.where(coin < share / 2, CHANCE, NEAREST)).astype(np.int8)
 
 
 class Controlled:

@@ -16,7 +16,7 @@ RERUN = {
     "raise it and run again to go on": "raise it in the campaign file to go on",
     "buy credits, then run again to go on": "buy credits; to go on at once, pause and resume the campaign",
     "; all is saved, run again later to go on": "",
-    "; run again when the billing cycle has begun anew": "",
+    "; run again when the billing cycle has begun again": "",
     " and run again": "",
     ": run again;": ";",
     " Run again then;": " It is tried again;",

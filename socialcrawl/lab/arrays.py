@@ -36,7 +36,7 @@ def mapped(path: Path) -> NDArray[Any]:
     try:
         array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # without the slower indexing of np.memmap
     except BROKEN as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Write the graph anew.") from error
+        raise SettingsError(f"{path} cannot be read: {error}. Write the graph again.") from error
     if array.ndim != 1:
         raise SettingsError(f"{path} has {array.ndim} dimensions; give a plain array with one.")
     return array

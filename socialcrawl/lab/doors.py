@@ -162,7 +162,7 @@ class Tape:
         return ()
 
     def history(self) -> History:
-        """None: every replay begins anew."""
+        """None: every replay starts from the beginning."""
         return []
 
     def imported(self, batch: Batch) -> History:

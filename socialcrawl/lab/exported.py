@@ -79,7 +79,9 @@ def _check(folder: Path) -> None:
     if not known:
         raise PostsFileError(f"{folder} is no export: make one with `socialcrawl export {folder}`.")
     if hidden:
-        raise PostsFileError(f"{folder} is pseudonymised: whom the campaign asks has other names there. Export anew.")
+        raise PostsFileError(
+            f"{folder} is pseudonymised: whom the campaign asks has other names there. Export it again."
+        )
     if campaigns != 1:
         raise PostsFileError(f"{folder} holds {campaigns} campaigns: export the one that is to be rehearsed.")
 
@@ -90,9 +92,9 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
     except FileNotFoundError as error:
         raise PostsFileError(f"{path} is missing: export with --format parquet.") from error
     except OSError as error:
-        raise PostsFileError(f"{path} cannot be read: {str(error).splitlines()[0]}. Export anew.") from error
+        raise PostsFileError(f"{path} cannot be read: {str(error).splitlines()[0]}. Export it again.") from error
     if lacking := [name for name in columns if name not in found.column_names]:
-        raise PostsFileError(f"{path} lacks the column {lacking[0]}: export anew.")
+        raise PostsFileError(f"{path} lacks the column {lacking[0]}: export it again.")
     return list(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
 
 

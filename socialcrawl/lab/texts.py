@@ -53,7 +53,7 @@ class Phrases:
 
 
 def phrases(topics: Sequence[Topic], seed: int) -> Phrases:
-    """The pools for these topics, worded anew for every seed."""
+    """The pools for these topics, worded differently for every seed."""
     import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
     rng = np.random.default_rng([seed, _DRAW_PHRASES])

@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.control import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.arms import CHANCE, NEAREST, STEERED, arms
 from socialcrawl.intervals import Interval, difference_of
 from socialcrawl.store.traces import Steps, Traces
 

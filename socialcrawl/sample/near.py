@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from socialcrawl.chance import stream
+from socialcrawl.luck import draws
 from socialcrawl.model import Node
 from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import GONE, UNREAD, Lists
-from socialcrawl.sample.luck import draws
-from socialcrawl.track.chance import stream
 
 
 class Near:

@@ -2,8 +2,8 @@
 
 from collections import deque
 
-from socialcrawl.sample.luck import draws
-from socialcrawl.track.chance import stream
+from socialcrawl.chance import stream
+from socialcrawl.luck import draws
 
 
 class Trap:

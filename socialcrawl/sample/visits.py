@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.chance import stream
+from socialcrawl.luck import draws
 from socialcrawl.sample.how import How
-from socialcrawl.sample.luck import draws
 from socialcrawl.sample.walker import NOTHING, STAYED, Walker
 from socialcrawl.sample.walks import Walks
-from socialcrawl.track.chance import stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

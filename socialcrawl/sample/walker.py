@@ -3,10 +3,10 @@
 from array import array
 from collections.abc import Sequence
 
+from socialcrawl.chance import stream
+from socialcrawl.luck import draws
 from socialcrawl.sample.how import How
-from socialcrawl.sample.luck import draws
 from socialcrawl.sample.traps import Trap
-from socialcrawl.track.chance import stream
 
 BLOCK = 64  # draws made together
 STAYED, ARRIVED, JUMPED = 0, 1, 2

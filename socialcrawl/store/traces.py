@@ -182,7 +182,7 @@ class Traces:
 
     def steps(self, campaign: int) -> Steps:
         """Return all steps of a campaign that collects, in order."""
-        with self.connection.begin():
+        with reading.join_transaction(self.connection):
             since = comparable(self.connection, campaign)
         rows = self._rows(STEPS, campaign=campaign)
         n, node, value, missing = zip(*rows, strict=True) if rows else ((), (), (), ())

@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from socialcrawl.chance import chance
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node
-from socialcrawl.track.chance import chance
 from socialcrawl.track.expansion import EXPANSIONS, Barred, Policy, expansion
 from socialcrawl.track.picture import Picture
 from socialcrawl.track.recrawl import POLICIES, RECRAWLS

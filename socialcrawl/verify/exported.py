@@ -23,6 +23,7 @@ from socialcrawl.store.linking import PARTIAL, links_of
 from socialcrawl.store.versions import leaves
 from socialcrawl.verify.bills import Bills
 from socialcrawl.verify.copies import COPIES, Copies
+from socialcrawl.verify.drawn import check_drawn
 from socialcrawl.verify.findings import MALFORMED, Check, Verified
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
 from socialcrawl.verify.outcomes import Lacking, Outcomes
@@ -170,7 +171,8 @@ def _check_tables(
             checks.append(_check_posts(connection, sheet["posts"], checks[1]))
             copies = Copies(connection, read, whole=sheet["campaign"] is None)
             copies.run([table for table in COPIES if f"{table}.{form}" in names])
-            yield Verified(None, f"{form} of the export", [check, copies.check, *checks])
+            drawn = check_drawn(connection, read, why)
+            yield Verified(None, f"{form} of the export", [check, copies.check, drawn, *checks])
     except (PostsFileError, StoreError, *MALFORMED) as error:
         check.differ(f"tables as {form}", "rows", f"{error}", "rows that can be read")
         yield Verified(None, f"{form} of the export", [check])

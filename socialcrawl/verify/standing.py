@@ -12,7 +12,7 @@ from socialcrawl.track.crawl import Track
 from socialcrawl.verify.findings import Check
 from socialcrawl.verify.story import Story
 
-EARLIER = "written before the last visits of the campaign: a run writes them anew"
+EARLIER = "written before the last visits of the campaign: a run writes them again"
 
 
 def check_standings(connection: Opened, story: Story, crawl: Crawling | None) -> list[Check]:

@@ -87,7 +87,7 @@ def _with(rows: Table, scoring: str, by_f: Floats, plain: Table) -> Table:
 
 
 def _rescored(world: World, name: str, scoring: Callable[[NDArray[np.int64]], Floats], folder: Path) -> World:
-    """The same graph with other values, written anew: a replay of it is known by what is in its files."""
+    """The same graph with other values, written again: a replay of it is known by what is in its files."""
     there = replace(world, folder=folder / f"{world.folder.stem}-{name}")
     folder.mkdir(parents=True, exist_ok=True)
     write(rescored(world.open(), scoring), there.folder)

@@ -178,7 +178,7 @@ def _read_folder(folder: Path) -> KnownGraph:
         try:
             check_links(graph)
         except SettingsError as error:
-            raise SettingsError(f"{folder}: {error} Write the graph anew.") from error
+            raise SettingsError(f"{folder}: {error} Write the graph again.") from error
     return graph
 
 
@@ -212,7 +212,7 @@ def _check_marker(folder: Path, graph: KnownGraph) -> None:
     except (*BROKEN, AttributeError) as error:
         raise SettingsError(f"{folder / MARKER} is damaged; remove it, and the folder is checked instead.") from error
     if version != VERSION:
-        raise SettingsError(f"{folder} has the format {version}, this program knows {VERSION}; write the graph anew.")
+        raise SettingsError(f"{folder} has the format {version}, this program knows {VERSION}; write the graph again.")
     arrays = [getattr(graph, name) for name in ARRAYS]
     types = [str(array.dtype) for array in arrays]
     known = types in (["int64", index, "float64", "float64"] for index in ("int32", "int64"))

@@ -50,7 +50,7 @@ def straight(world: World, way: Way, terms: Terms) -> Ints:
 def crawled(world: World, way: Way, terms: Terms) -> Ints:
     """The order in which the crawl of campaigns of kind "refresh" tests the world; arguments as of `ordered`.
 
-    DPR computes its PageRanks anew after every z tests: that takes as long as all of a sample-based rank does.
+    DPR computes its PageRanks again after every z tests: that takes as long as all of a sample-based rank does.
     """
     z = 0 if way.rank in STATIC else terms.z
     how = How(way.rank, way.training, neighbours=way.neighbours, z=z, every=max(1, z))

@@ -50,7 +50,7 @@ def collected(world: World, topic: Topic, share: float, seed: int) -> Flags:
     """A dataset to audit, bool[n]: what a breadth-first focused crawl has when it has so much of the topic.
 
     It begins with a famous page of the topic, follows links from pages on topic only, and finds famous pages rather
-    than others, as crawls do: its errors are not those of a random sample. Where it ends early, it begins anew.
+    than others, as crawls do: its errors are not those of a random sample. Where it ends early, it starts again.
     """
     within = reached(world, topic, "hard")
     wanted = max(1, round(share * int(within.sum())))

@@ -109,7 +109,7 @@ def _forbidden(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
 def _capped(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
     if problem.get("period") == "Daily":
         return "day", f"the daily cap is reached ({detail})"
-    return "month", f"the monthly cap is reached ({detail}); run again when the billing cycle has begun anew"
+    return "month", f"the monthly cap is reached ({detail}); run again when the billing cycle has begun again"
 
 
 def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: float) -> tuple[str, str]:

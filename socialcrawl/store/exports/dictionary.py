@@ -43,6 +43,8 @@ COLUMNS = {
     "posts.occurrences": "occurrences of the campaign's topic in the post; empty in an export of everything",
     "mentions.account_id": "the platform's own id of the account mentioned",
     "mentions.position": "place among the post's mentions, from 0; empty where it is not known",
+    "picks.drawn": "how the account was drawn for comparison ([crawl] control): all (from all accounts known and not "
+    "read yet) or nearest (from those nearest to the seeds); empty: the estimator chose it, or it is tried again",
     "links.source": "account.node that links; negative: a search",
     "links.source_account": f"who links: {SHOWN}",
     "links.target": "account.node that is linked to; negative: a search",

@@ -8,6 +8,7 @@ from sqlalchemy import Select, func, literal, select, table
 from sqlalchemy import column as field
 from sqlalchemy import null as nothing
 
+from socialcrawl.store.drawn import find_drawn
 from socialcrawl.store.exports.cells import Column, Person
 from socialcrawl.store.exports.choice import Choice, accounts, page_of, places, posts
 from socialcrawl.store.exports.decisions import seeds, shadows, versions
@@ -24,6 +25,7 @@ from socialcrawl.store.tables import (
     sampled,
     standing,
 )
+from socialcrawl.store.traces import Traces
 
 LAST = 2**31 - 1  # a place behind all others
 Row = tuple[Any, ...]
@@ -148,9 +150,10 @@ def _picks(choice: Choice) -> Iterator[Row]:
         outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     )
     whole = query.outerjoin(account, account.c.node == pick.c.node)
+    drawn = {name: find_drawn(Traces(choice.reader), name) for _, name in choice.campaigns}
     for row in choice.stream(_of_active(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
         person = Person(row.platform_id, row.username, row.name)
-        yield (*row[:4], person, *row[4:14])
+        yield (*row[:4], person, *row[4:14], drawn[row.campaign].get(row.n))
 
 
 def _links(choice: Choice) -> Iterator[Row]:
@@ -271,7 +274,7 @@ SHEETS = (
             Column("campaign"), Column("n", "int"), Column("batch", "int"), Column("node", "int", "node"),
             Column("account", holds="person"), Column("act"), Column("score", "float"), Column("features"),
             Column("since", holds="own"), Column("at", "time"), Column("value", "float"), Column("occurrences", "int"),
-            Column("posts", "int"), Column("missing", holds="why"), Column("mark", holds="own"),
+            Column("posts", "int"), Column("missing", holds="why"), Column("mark", holds="own"), Column("drawn"),
         ),
         _picks,
     ),

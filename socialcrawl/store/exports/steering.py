@@ -65,7 +65,7 @@ RANKS = {
     "asf": "by the share of their site's accounts that were found active",
     "bfs": "those first to whom the accounts found active link, in the order in which these were found",
     "ai": "by how many accounts that were found active link to them",
-    "dpr": "by PageRank that starts from the best of those found active, computed anew with the answers",
+    "dpr": "by PageRank that starts from the best of those found active, computed again with the answers",
 }
 FOCUSES = {
     "none": "anywhere, and those off topic are left out afterwards",

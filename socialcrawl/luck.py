@@ -1,9 +1,9 @@
-"""Draws of a walk in blocks: the numbers of `track.chance`, many at a time."""
+"""Draws of a walk in blocks: the numbers of `chance`, many at a time."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.track.chance import FIRST, GOLDEN, SECOND, UNIT
+from socialcrawl.chance import FIRST, GOLDEN, SECOND, UNIT
 
 
 def draws(start: int, begin: int, count: int) -> NDArray[np.float64]:
