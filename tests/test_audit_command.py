@@ -25,6 +25,7 @@ from socialcrawl.reports.sampled import drawn
 from socialcrawl.sample.communities import communities
 from socialcrawl.sample.lists import Lists
 from socialcrawl.store.audits import known
+from socialcrawl.store.exports.export import Wanted, export
 
 app = typer.Typer()
 app.command()(audit)
@@ -240,6 +241,31 @@ def test_whoever_was_never_read_is_judged_by_the_posts_that_the_file_has_of_them
     assert one["found"]["on_topic"] == len(world().reached(WORD))
     assert one["found"]["size"]["low"] <= len(world().reached(WORD)) <= one["found"]["size"]["high"]
     assert not [note for note in one["notes"] if "never read" in note]
+
+
+def test_a_note_says_which_accounts_of_a_file_are_counted(tmp_path):
+    """The table of picks and that of posts, of one export, name different accounts."""
+    file = file_of(tmp_path, crawled())
+    with opened(crawled()) as connection:
+        export(connection, tmp_path / "out", Wanted("small", formats=("csv",)), 1_800_000_000.0)
+    (tmp_path / "ids.txt").write_text("".join(f"{key_of(name)}\n" for name in sorted(everybody())[:30]), "utf-8")
+    said = {}
+    for name, column in {"posts.csv": "author_id", "picks.csv": "account", "links.csv": "", "accounts.csv": ""}.items():
+        held = tmp_path / "out" / name
+        (one,) = json.loads(asked(file, "--held", held, "--json").stdout)["datasets"]
+        (said[name],) = [note for note in one["notes"] if note.startswith("counted are")]
+        if column:
+            with held.open(encoding="utf-8", newline="") as text:
+                assert one["read"] == len({row[column] for row in csv.DictReader(text)} - {""})
+    assert said == {
+        "posts.csv": "counted are the authors of its posts",
+        "picks.csv": "counted are the accounts in its column account",
+        "links.csv": "counted are the accounts at both ends of its links",
+        "accounts.csv": "counted are the accounts in its columns platform_id and username",
+    }
+    shown = asked(file, "--held", tmp_path / "ids.txt")
+    assert "note: counted are its accounts" in shown.stdout
+    assert "not settled whether the share held and the size of a topic are such metrics: you decide" in shown.stderr
 
 
 def test_the_command_prints_tables_and_as_json_the_same_numbers(found, tmp_path):

@@ -1,5 +1,7 @@
 """Pictures of the laboratories: what can be told apart, what is written above bars, where bands end."""
 
+import re
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
@@ -256,6 +258,36 @@ def test_bars_show_the_intervals_that_the_data_have(drawn):
     axes = drawn([bars]).axes[0]
     ends = [segment[:, 1] for one in axes.collections for segment in one.get_segments() if len(segment)]
     assert [sorted(end) for end in ends if np.isfinite(end).all()] == [pytest.approx([0.3, 0.5])]
+
+
+def numbers(axis):
+    return [text.get_text() for text in axis.get_ticklabels()]
+
+
+def test_thousands_are_written_alike_on_every_axis(drawn):
+    """Logarithmic or not, of curves, bars and shares."""
+    x = np.arange(1.0, 3001.0)
+    line = Line("a", x, x * 400, np.zeros(3000))
+    frames = [
+        Panel("straight", "y", [line]),
+        Panel("log", "y", [line], log=True),
+        Panel("steep", "y", [line], steep=True),
+        Bars("bars", "y", ["1"], [("a", [12_000.0])]),
+        Bars("log bars", "y", ["1"], [("a", [12_000.0])], log=True),
+        Panel("share", "y", [Line("a", x / 3000, x / 3000, np.zeros(3000))]),
+    ]
+    figure = drawn(frames, 3)
+    figure.draw_without_rendering()
+    straight, log, steep, bars, high, share = figure.axes
+    assert {"1,000", "2,000", "3,000"} <= set(numbers(straight.xaxis))
+    assert {"200,000", "1,000,000"} <= set(numbers(straight.yaxis))
+    assert {"10", "100", "1,000"} <= set(numbers(log.xaxis))
+    assert {"1,000", "1,000,000"} <= set(numbers(steep.yaxis))
+    assert {"2,000", "10,000"} <= set(numbers(bars.yaxis))
+    assert "10,000" in numbers(high.yaxis)
+    assert {"0.2", "1.0"} <= set(numbers(share.yaxis))
+    shown = [text for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for text in numbers(axis)]
+    assert not [text for text in shown if re.search(r"\d{4}", text)]
 
 
 def test_far_intervals_do_not_flatten_curves(drawn):

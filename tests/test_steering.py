@@ -240,6 +240,12 @@ def test_the_words_say_better_or_worse_than_what_by_how_much_and_what_to_do():
         assert "what to do" not in quiet
 
 
+def test_an_interval_that_reaches_further_down_than_up_says_why():
+    why = "(lower, as few drawn steps may miss the best accounts)"
+    assert f"99 %: -0.900 to +0.300 {why};" in said(replace(interval(-0.9, 0.3), value=0.05), BETTER)
+    assert why not in said(SAME, WORSE) + said(BETTER, BETTER)
+
+
 def test_another_estimator_is_named_only_where_steering_does_not_help_and_the_other_orders_better():
     good = Judged("opic", False, 0.5, 0.2, than_chance=interval(0.1, 0.2), than_steered=interval(0.05, 0.3))
     unsure = replace(good, than_steered=interval(-0.05, 0.3))
@@ -349,7 +355,7 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     assert [found.steps, found.chance.steps, found.breadth.steps] == [who.count(arm) for arm in (0, 1, 2)]
     said = json.loads(json.dumps(as_object(ending)))["steering"]
     assert said["chance"]["gain"]["value"] == pytest.approx(said["mean"] - said["chance"]["mean"])
-    console = Console(file=io.StringIO(), width=200)
+    console = Console(file=io.StringIO(), width=400)
     told(settings, console, ending, as_json=False)
     assert "\n".join(steered.steering(found)) in console.file.getvalue()
     with readable(database) as connection:

@@ -15,7 +15,7 @@ from socialcrawl.apps.console import Text
 from socialcrawl.apps.progress import show_progress
 from socialcrawl.apps.sample_report import about_count, apart, count, finite, interval, judged
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.imports.datasets import gathered, spoken
+from socialcrawl.imports.datasets import describe_members, gathered, spoken
 from socialcrawl.imports.naming import Naming
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.plan import about
@@ -36,6 +36,7 @@ from socialcrawl.words import pluralize
 
 HALF = "to +- 5 percentage points"
 WIDEST = 10_000  # a width that every table of gaps fits into
+UNSETTLED = "It is not settled whether the share held and the size of a topic are such metrics: you decide."
 REACH = ("reach", "near", "beyond")  # what nobody knows of a list of accounts
 
 
@@ -85,7 +86,7 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         return
     show(console, found)
     if restricted := known.of(settings).publishing:
-        write_error(restricted)
+        write_error(f"{restricted} {UNSETTLED}")
 
 
 def _no_sample(file: Path, settings: Settings) -> str:
@@ -119,7 +120,8 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
     told = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]
     if not told:
         raise PostsFileError(f"{path} names no account: give ids or usernames, one a line.")
-    return Listing(told, {} if hits is None else spoken(path, naming, hits))
+    occurrences = {} if hits is None else spoken(path, naming, hits)
+    return Listing(told, occurrences, members=describe_members(path, naming))
 
 
 def _no_list(path: Path) -> str | None:

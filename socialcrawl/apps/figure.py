@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.apps.console import Text
+from socialcrawl.apps.lab_figures import group_digits
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.words import pluralize
 
@@ -57,6 +58,7 @@ def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str,
         axes.set(xlabel=axes_of[0], ylabel=axes_of[1], title=title)
         axes.set_xlim(0, max(1, len(values)))
         axes.set_ylim(bottom=0)
+        group_digits(axes)
         axes.grid(alpha=0.25)
         try:
             figure.savefig(path, format=kind)

@@ -27,6 +27,7 @@ RULES: Any = {  # of matplotlib
 BANDS = 10  # curves whose intervals can be bands; those of more would hide each other, and are bars at some points
 MARKS = 6  # of these bars on a curve
 WIDTH, HEIGHT = 4.6, 3.1  # of a panel, in inches
+THOUSAND = 1000.0  # from here on, numbers on axes are grouped
 CROWDED = (7.0, 5.5)  # sizes of the numbers above bars, in points: the largest at which none touches another, or none
 NOTHING = 1e-9  # a bar of less is one of 0, but for the rounding of sums
 
@@ -145,6 +146,8 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *,
                 _curves(place, frame, looks)
         for start in range(0, len(frames), across) if even else ():
             _even(places[start : min(start + across, len(frames))].tolist())
+        for place, frame in zip(places, frames, strict=False):
+            group_digits(place, named=isinstance(frame, Bars) or bool(frame.ticks))
         for place in places[len(frames) :]:
             place.set_axis_off()
         shown: dict[str, Any] = {}
@@ -156,6 +159,13 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *,
         _head(figure, title, legend)
         _thin(figure, [at for at, one in zip(places, frames, strict=False) if isinstance(one, Bars) and one.thin])
         return [_saved(figure, stem.with_suffix(f".{kind}"), kind) for kind in ("png", "svg")]
+
+
+def group_digits(axes: Any, *, named: bool = False) -> None:
+    """Let axes write thousands as 1,000, as logarithmic ones do; where x is `named`, only the other one."""
+    for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        if max(map(abs, ends)) >= THOUSAND and not (named and axis is axes.xaxis):
+            axis.set_major_formatter("{x:,.10g}")
 
 
 def _head(figure: Any, title: str, legend: Any) -> None:
@@ -201,7 +211,7 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, Look]) -> None:
     axes.set(title=panel.title, xlabel=panel.along, ylabel=panel.axis)
     if panel.log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:,g}" if panel.begin else "{x:,.0f}")
+        axes.xaxis.set_major_formatter("{x:,.10g}")
     first = ((10 if last > 100 else 1) if panel.log else 0) if panel.begin is None else panel.begin
     axes.set_xlim(first, max(last, first + 1))
     if panel.ticks:
@@ -236,7 +246,7 @@ def _fit(axes: Any, panel: Panel) -> None:
     if len(seen) and panel.steep:
         axes.set_yscale("log", subs=())
         axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5))
-        axes.yaxis.set_major_formatter("{x:,g}")
+        axes.yaxis.set_major_formatter("{x:,.10g}")
         axes.set_ylim(float(seen[seen > 0].min()) / 1.2, float(seen.max()) * 1.2)
     elif len(seen):
         room = 0.05 * max(float(np.ptp(seen)), 1e-9)
@@ -269,6 +279,7 @@ def _bars(axes: Any, bars: Bars, looks: dict[str, Look]) -> None:
     axes.axhline(0, color="#000000", linewidth=0.7)
     if bars.log:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:,.10g}")
     axes.margins(y=0.15)
     axes.grid(axis="y", alpha=0.25)
 

@@ -210,10 +210,8 @@ def _bill(found: Summary) -> Table:
 def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
     missing = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
     asked = len(found.steps) + len(found.seeds)
-    lines = [
-        *worth[:2],
-        f"{pluralize(found.posts, 'post')} read, {pluralize(asked, 'account')} asked, {found.known:,} known",
-    ]
+    posts = f"{pluralize(found.posts, 'post')} returned, counting repeats"
+    lines = [*worth[:2], f"{posts}, {pluralize(asked, 'account')} asked, {found.known:,} known"]
     if missing:
         lines.append(f"not to be read: {missing}")
     if found.reused:

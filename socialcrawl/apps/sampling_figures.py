@@ -135,7 +135,7 @@ def _most(quantity: Quantity) -> int:
 
 def _ticks(quantity: Quantity) -> list[str]:
     if quantity.name == "degrees":
-        return [str(low) for low in DEGREES]
+        return [f"{low:,}" for low in DEGREES]
     if quantity.name == "staying":
         return [name.removesuffix("%").replace("no links", "-") for name in quantity.bins]
     return [name[:9] for name in quantity.bins[: _most(quantity)]]

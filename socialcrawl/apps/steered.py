@@ -13,6 +13,7 @@ from socialcrawl.store.judgement import LEAST as GROUPS
 from socialcrawl.words import pluralize, roughly
 
 CONTROL = 0.1  # the share of the steps that is suggested for comparison
+LOPSIDED = 1.01  # times as far down as up: more than rounding
 SAID = {1: "better", -1: "worse", 0: "no difference"}
 
 
@@ -98,11 +99,18 @@ def _gain(name: str, drawn: str, told: Compared) -> str:
     if told.gain is None:
         return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_more(told)}"
     sign, gain = told.gain.sign, told.gain
-    span = f"{gain.value:+.3f} a step, {CONFIDENCE * 100:.0f} %: {gain.low:+.3f} to {gain.high:+.3f}"
+    ends = f"{CONFIDENCE * 100:.0f} %: {gain.low:+.3f} to {gain.high:+.3f}{_lopsided(gain)}"
+    span = f"{gain.value:+.3f} a step, {ends}"
     if sign:
         return f"  {SAID[sign]} than {name}: {span}; {steps} found {told.mean:.3f} each"
     more = f"; {_more(told)}" if told.needed else ""
     return f"  no difference from {name} is shown: {span}; {steps} found {told.mean:.3f} each{more}"
+
+
+def _lopsided(gain: Interval) -> str:
+    """Return why an interval reaches further down than up; nothing where it does not."""
+    further = (gain.value - gain.low) > LOPSIDED * (gain.high - gain.value)
+    return " (lower, as few drawn steps may miss the best accounts)" if further else ""
 
 
 def _more(told: Compared) -> str:

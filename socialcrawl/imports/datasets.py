@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from math import inf
 from pathlib import Path
 
@@ -191,6 +191,28 @@ def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
             if (who := posts.settled(found, page.author(place), str(path))) is not None:
                 told[who] += count
     return told
+
+
+def describe_members(path: Path, naming: Naming) -> str:
+    """Return which accounts of a file `gathered` takes: authors of its posts, ends of its links, or those it names.
+
+    Args:
+        path: the file.
+        naming: who is meant by a cell.
+
+    Raises:
+        PostsFileError: the file cannot be read.
+    """
+    with _table(path, naming, Trouble()) as table:
+        if table is None or set(NEEDED) <= set(table.names or ()):
+            return "the authors of its posts"
+        reader = _reader(table)
+        if isinstance(reader, _Links):
+            alone = all(len(columns) == 1 for _, columns in islice(table.chunks, 1))
+            return "its accounts" if alone else "the accounts at both ends of its links"
+        places = [place for place in (reader.ids, reader.names) if place is not None]
+        columns = " and ".join((table.names or [])[place] for place in places if table.names)
+        return f"the accounts in its column{'s' if len(places) > 1 else ''} {columns}" if columns else "its accounts"
 
 
 def _reader(table: Grid) -> "_Links | _Accounts":

@@ -60,11 +60,13 @@ class Listing:
         whos: the accounts.
         occurrences: of the sample's topic in the posts that the list has of them; who has no posts there is left out.
         on_topic: whether all of them are said to be on topic, but for those of whom the sample knows better.
+        members: which accounts of a file these are, such as "the authors of its posts".
     """
 
     whos: Sequence[Who]
     occurrences: Mapping[Who, int] = field(default_factory=dict)
     on_topic: bool = False
+    members: str = ""
 
 
 class Judge:
@@ -194,6 +196,7 @@ def listed(judge: Judge, name: str, given: Listing) -> Dataset:
     if given.on_topic and (off := says.count(False)):
         notes.append(f"{off:,} of its accounts are off topic by what was read of them, and count as that")
     notes += _nameless(judge, given.whos)
+    notes += [f"counted are {given.members}"] if given.members else []
     read, left = np.array([*numbered], np.int64), 0 if given.on_topic else unjudged
     return Dataset(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
 
