@@ -94,7 +94,7 @@ def test_a_database_that_is_none_is_left_alone(tmp_path, mock):
     (tmp_path / "mine.db").write_text("my diary " * 500)
     child = socialcrawl("run", campaign_file(tmp_path, mock.url), folder=tmp_path)
     assert child.returncode == 1
-    assert "not an SQLite database" in child.stderr
+    assert "a file of another kind, not a database" in child.stderr
     assert (tmp_path / "mine.db").read_text() == "my diary " * 500
 
 

@@ -241,7 +241,11 @@ def test_limits_and_a_clock_that_differ_are_told(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [('name = "x', "not valid TOML"), ('name = "x"\n[topic]\nkeyword = ["a"]', "keywords"), (None, "cannot be read")],
+    [
+        ('name = "x', "not valid TOML"),
+        ('name = "x"\n[topic]\nkeyword = ["a"]', "keywords"),
+        (None, "There is no campaign file"),
+    ],
 )
 def test_a_campaign_file_that_is_wrong_fails_and_the_rest_is_left_out(tmp_path, text, said):
     if text is not None:

@@ -125,7 +125,7 @@ def test_what_cannot_be_explored_is_told_in_a_sentence(tmp_path, monkeypatch):
         taken.listen()
         with pytest.raises(SettingsError, match="--port"):
             explore(path, taken.getsockname()[1], 1.0, browser=False)
-    for wrong, words in ((tmp_path / "none.db", "There is no"), (tmp_path / "text.db", "not an SQLite"), (odd, "50%")):
+    for wrong, words in ((tmp_path / "none.db", "There is no"), (tmp_path / "text.db", "not a database"), (odd, "50%")):
         with pytest.raises(SocialcrawlError, match=words):
             explore(wrong, 0, 1.0, browser=False)
     monkeypatch.setitem(sys.modules, "datasette.app", None)
