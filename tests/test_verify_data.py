@@ -52,6 +52,10 @@ WHERE = {
     "n": READ,
     "post": "select min(post) from hit join mention using (post)",
     "written": f"select json_extract(post_ids, '$[0]') from request where posts > 0 and n = ({READ})",
+    "found": "select value from request, json_each(post_ids) where request.id = 1 and value not in "
+    "(select value from request, json_each(post_ids) where request.id > 1)",
+    "foremost": "select json_extract(post_ids, '$[0]') from request where id = 1",
+    "last": "select json_extract(post_ids, '$[#-1]') from request where id = 1",
     "request": "select min(id) from request where posts > 3 and kind = 'ok' and n > 12",
     "gone": "select min(o.n) from outcome o join pick p on p.n = o.n + 1 where act = 'expand' and missing is not null",
     "lost": "select min(id) from request where arrived_at is null and n > 12",
@@ -130,6 +134,14 @@ LIES = {
     "the author of a post": (
         "update post set author = (select max(node) from account) where id = '{written}'",
         ", author: stored account",
+    ),
+    "the author of a post that a search found": (
+        "update post set author = (select max(node) from account) where id = '{found}'",
+        "post {found}, author: stored account",
+    ),
+    "which of those whom a search found wrote a post": (
+        "update post set author = (select author from post where id = '{last}') where id = '{foremost}'",
+        "request 1, order of authors: stored [",
     ),
     "a mention that is removed": ("delete from mention where post = '{post}'", "post {post}, mention of account"),
     "a mention that is added": (

@@ -163,7 +163,7 @@ class Outcomes:
         self.place = f"pick {first} to {last}"
         pages = self._reread.pages(first, last, every=True)
         counts = self._count(list(dict.fromkeys(key for _, came in pages if came is not None for key in came.ids)))
-        asked = {row.n: row.node for row in picks if row.act in READ}
+        asked = {row.n: None if row.act in FOUND else row.node for row in picks if row.act in (*READ, *FOUND)}
         self._posts.check(self._reread, pages, self._authors, self._doubts, asked)
         self._match(counts)
         sums, unknown = self._reread.read(pages, counts)
@@ -172,8 +172,8 @@ class Outcomes:
         links, named = self._reread.links(first, last), self._names(picks)
         self._asked, batches = self._reread.asked(picks), {row.n: row.batch for row in picks}
         self._came = {}
-        for n, asked in self._asked.items():
-            self._came.setdefault(batches.get(n, picks[0].batch), set()).update(one.arrived_at for one in asked)
+        for n, rows in self._asked.items():
+            self._came.setdefault(batches.get(n, picks[0].batch), set()).update(one.arrived_at for one in rows)
         for row in picks:
             if row.at is not None:
                 self._answered(row)

@@ -38,7 +38,7 @@ class Posts:
         pages: Sequence[Page],
         authors: Mapping[str, int],
         doubts: Mapping[str, str],
-        asked: Mapping[int, int],
+        asked: Mapping[int, int | None],
     ) -> None:
         """Check pages.
 
@@ -47,15 +47,20 @@ class Posts:
             pages: their rows of the ledger, and what each brought; held answers are of other pages.
             authors: of the posts that are stored.
             doubts: why posts may have been others when they came.
-            asked: by pick.n, the account whose own posts were asked for.
+            asked: by pick.n, the account whose own posts were asked for; None: whoever wrote some was.
         """
         own = [(row, came) for row, came in pages if came is not None and row.kind != "held"]
         gone = [key for _, came in own for key in came.ids if key not in authors]
         erased = reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
         named = reread.mentioned([key for _, came in own for key in came.ids])
         for row, came in own:
-            theirs = {key: authors[key] for key in came.ids if key in authors} if row.n in asked else {}
-            others = self._find_others(Node(asked.get(row.n, 0)), theirs)
+            theirs = {key: authors[key] for key in came.ids if key in authors}
+            others: set[str] = set()
+            if (node := asked.get(row.n)) is not None:
+                others = self._find_others([node], theirs)
+            elif row.n in asked:
+                others = self._find_others(came.found, theirs)
+                self._in_order(row, came.found, theirs)
             self._present(row, came, authors, erased, others)
             self._mentioned(row, came, named, doubts, authors)
 
@@ -83,13 +88,25 @@ class Posts:
             elif key not in stored:
                 self.posts.differ(f"request {row.id}", f"post {key}", None, f"read by pick {row.n}")
 
-    def _find_others(self, asked: Node, authors: Mapping[str, int]) -> set[str]:
-        """Hold authors against the account on whose page the posts came, also of reposts; the posts of others."""
-        meant = self.story.meant(asked)
-        others = {key for key, one in authors.items() if one != asked and self.story.meant(Node(one)) != meant}
+    def _find_others(self, told: Sequence[int], authors: Mapping[str, int]) -> set[str]:
+        """Hold authors against those whom a page told; the posts of others.
+
+        They are the account whose posts were asked for, also of reposts, or all whom a search found.
+        """
+        there = {*told, *(self.story.meant(Node(one)) for one in told)}
+        wrong = {one for one in {*authors.values()} - there if self.story.meant(Node(one)) not in there}
+        others = {key for key, one in authors.items() if one in wrong} if wrong else set()
         for key in sorted(others):
-            self.posts.differ(f"post {key}", "author", f"account {authors[key]}", f"account {asked}, who was asked")
+            expected = f"account {told[0]}, who was asked" if len(told) == 1 else "one of those who were found"
+            self.posts.differ(f"post {key}", "author", f"account {authors[key]}", expected)
         return others
+
+    def _in_order(self, row: Any, told: Sequence[int], authors: Mapping[str, int]) -> None:
+        """Hold the order of authors against that in which a page found them; of some of them no post is left."""
+        meant = [dict.fromkeys(self.story.meant(Node(one)) for one in some) for some in (told, authors.values())]
+        left = iter(meant[0])
+        if meant[1].keys() <= meant[0].keys() and not all(one in left for one in meant[1]):
+            self.posts.differ(f"request {row.id}", "order of authors", [*meant[1]], [*meant[0]])
 
     def _mentioned(
         self, row: Any, came: Came, named: Mapping[str, list[int]], doubts: Mapping[str, str], stored: Collection[str]
