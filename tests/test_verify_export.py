@@ -228,24 +228,49 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, honest, tmp_
 
 
 SHEETS = {
-    "how many posts": ("posts", "posts", 1, "posts of the datasheet"),
-    "how many authors": ("posts", "authors", 1, "posts of the datasheet"),
-    "how many posts came by no request": ("posts", "unasked", 1, "posts of the datasheet"),
-    "when the first post was written": ("posts", "first", "2009-01-01T00:00:00.000Z", "posts of the datasheet"),
-    "when the last post was written": ("posts", "last", None, "posts of the datasheet"),
-    "when the last post was fetched": ("posts", "fetched_last", "2049-01-01T00:00:00Z", "posts of the datasheet"),
+    "how many posts": ("posts.posts", 1),
+    "how many authors": ("posts.authors", 1),
+    "how many posts came by no request": ("posts.unasked", 1),
+    "when the first post was written": ("posts.first", "2009-01-01T00:00:00.000Z"),
+    "when the last post was written": ("posts.last", None),
+    "when the last post was fetched": ("posts.fetched_last", "2049-01-01T00:00:00Z"),
+    "when the first request was sent": ("began", "2009-01-01T00:00:00.000Z"),
+    "when the last answer came": ("ended", "2049-01-01T00:00:00Z"),
+    "whom it began with": ("seeds", ["somebody"]),
+    "how many accounts are suspended": ("gaps.missing.suspended", 1),
+    "how many answers were lost": ("gaps.lost", 0),
+    "how many picks are open": ("gaps.picks_without_outcome", 7),
 }
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
 @pytest.mark.parametrize("lie", SHEETS)
 def test_what_the_datasheet_alone_tells_otherwise_is_found(lie, form, tmp_path):
-    section, key, value, check = SHEETS[lie]
+    key, value = SHEETS[lie]
     folder = shutil.copytree(exported("collect", form), tmp_path / "out")
     sheet = json.loads((folder / "datasheet.json").read_text("utf-8"))
-    sheet[section][key] = value
+    of_posts = key.startswith("posts")
+    *sections, last = key.split(".")
+    told = sheet if of_posts else sheet["campaigns"][0]
+    for section in sections:
+        told = told[section]
+    told[last] = value
     describe(folder, sheet)
-    assert differences(folder) == [(check, "datasheet.json", f"{section}.{key}")]
+    check = "posts of the datasheet" if of_posts else "sums of the datasheet"
+    assert differences(folder) == [(check, "datasheet.json", key)]
+
+
+def test_what_a_test_of_life_found_is_the_same_in_all_tables_and_in_the_datasheet(tmp_path):
+    folder = shutil.copytree(exported("refresh", "csv"), tmp_path / "out")
+    with (folder / "liveness.csv").open(encoding="utf-8", newline="") as text:
+        row = list(csv.DictReader(text))[3]
+    changed(folder, "liveness.csv", lambda t: put(t[3], status="cheerful"), honest=True)
+    place = f"liveness, campaign {row['campaign']}, node {row['node']}"
+    assert differences(folder) == [("copied columns", place, "status")]
+    sheet = json.loads((folder / "datasheet.json").read_text("utf-8"))
+    sheet["campaigns"][0]["liveness"]["active"] += 1
+    describe(folder, sheet)
+    assert ("sums of the datasheet", "datasheet.json", "liveness.active") in differences(folder)
 
 
 def test_a_changed_copy_is_found_in_its_row_also_where_people_have_pseudonyms(tmp_path):

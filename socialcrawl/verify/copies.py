@@ -1,12 +1,12 @@
 """What the tables of an export repeat for readers, held against the tables it is copied from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from socialcrawl.store.database import Opened
 from socialcrawl.store.exports.cells import Person
-from socialcrawl.store.exports.copied import count_hits, find_mentioned, find_opted_out, find_people
+from socialcrawl.store.exports.copied import count_hits, find_mentioned, find_opted_out, find_people, find_tested
 from socialcrawl.store.exports.restored import Reader
 from socialcrawl.verify.findings import Check
 
@@ -26,7 +26,11 @@ COPIES = {
     "sampled": (("campaign", "node"), (("account", "node", SHOWN),)),
 }
 """By table: the columns of its key, and those that copy what table accounts says of the account of another column."""
-MORE = ("mentions", "occurrences")  # what posts copy of other tables than accounts
+MORE = {
+    "posts": ("mentions", "occurrences"),
+    "liveness": ("n", "active", "status", "checked_at"),
+}
+"""By table, what it copies of other tables than accounts."""
 SOME = 5_000  # rows that are held against others together
 OPTED_OUT = "seeds that are not named, as they have opted out"
 UNKNOWN = "seeds of whom the table accounts says nothing"
@@ -53,12 +57,15 @@ class Copies:
         """Check those of some tables of the export."""
         for table in tables:
             keys, copied = COPIES[table]
-            columns = [*keys, *(name for one in copied for name in one[:2]), *(MORE if table == "posts" else ())]
+            columns = [*keys, *(name for one in copied for name in one[:2]), *MORE.get(table, ())]
+            tested = find_tested(self.connection) if table == "liveness" else {}
             for rows in self._chunks(table, list(dict.fromkeys(columns))):
                 self._name(table, rows)
                 if table == "posts":
                     self._count(rows)
                     self._mention(rows)
+                if table == "liveness":
+                    self._test(rows, tested)
 
     def _chunks(self, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
         found = self.read(table, columns)
@@ -92,6 +99,13 @@ class Copies:
         named = find_mentioned(self.connection, [row["id"] for row in rows])
         for row in rows:
             self._compare("posts", row, "mentions", named.get(row["id"], []))
+
+    def _test(self, rows: Sequence[Row], tested: Mapping[tuple[str, int], Row]) -> None:
+        """Hold what tests of accounts found against the last picks that tested them."""
+        for row in rows:
+            found = tested.get((row["campaign"], row["node"]), {})
+            for column in MORE["liveness"]:
+                self._compare("liveness", row, column, found.get(column))
 
     def _compare(self, table: str, row: Row, column: str, copied: Any) -> None:
         if row[column] == copied:

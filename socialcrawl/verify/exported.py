@@ -1,6 +1,7 @@
 """An export verified without its database: its files by their checksums, its tables by the sums that hold in them."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,10 @@ from socialcrawl.imports.export_tables import count_rows, find_forms, read_table
 from socialcrawl.model import MILLS_PER_DOLLAR, unix
 from socialcrawl.store.database import Opened
 from socialcrawl.store.exports import dictionary
+from socialcrawl.store.exports.choice import REFRESH
+from socialcrawl.store.exports.copied import find_tested
 from socialcrawl.store.exports.datasheet import FORMAT, page
+from socialcrawl.store.exports.facts import count_gaps, find_seeds, read_span
 from socialcrawl.store.exports.place import SHEETS
 from socialcrawl.store.exports.restored import DECISIONS, TABLES, count_picks, restored, sum_posts, sum_requests
 from socialcrawl.store.linking import PARTIAL, links_of
@@ -41,6 +45,7 @@ NAMES = "judged by names, which an export does not tell"
 OTHER_VERSION = "written by another version of socialcrawl"
 NOT_A_TABLE = "files that are no tables: their checksums prove them"
 INCOMPLETE = "without the tables {tables} (in one of parquet, csv, jsonl) no sums can be checked"
+UNTOLD = "gaps.timelines_cut"  # cursors, which an export does not tell
 NO_INSTANT = "times of the datasheet that are none"
 ACTIVE_ONLY = "an export of active accounts has a part of each table"
 Watch = Callable[[str, int, int | None], None]
@@ -237,6 +242,17 @@ def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> 
         check.prove(all(right))
     dollars = 0.0 if told["rehearsal"] else sum(mills for _, _, mills in sums.values()) / MILLS_PER_DOLLAR
     check.prove(check.compare("datasheet.json", "dollars", told["dollars"], dollars))
+    course: dict[str, Any] = {"gaps": count_gaps(connection, campaign, told["requests"])}
+    course |= read_span(connection, campaign)
+    if told.get("kind") == REFRESH:
+        tested = find_tested(connection)
+        course["liveness"] = Counter(row["status"] for (name, _), row in tested.items() if name == told["name"])
+    else:  # the dataset of a refresh is no list of seeds
+        names = dict.fromkeys(person.shown for person in find_seeds(connection, campaign))
+        course["seeds"] = [name for name in names if name is not None]
+    one, other = (dict(leaves(facts)) | {UNTOLD: None} for facts in ({key: told[key] for key in course}, course))
+    for name in sorted({*one, *other}):
+        check.prove(check.compare("datasheet.json", name, _measure(one.get(name)), _measure(other.get(name))))
     return check
 
 

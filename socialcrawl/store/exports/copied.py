@@ -6,7 +6,9 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, text
 
+from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.exports.cells import Person
+from socialcrawl.store.views import LIVENESS
 
 NAMES = "select node, platform_id, username from account where node in (select value from json_each(:keys))"
 HITS = "select post, occurrences from hit where post in (select value from json_each(:keys))"
@@ -38,6 +40,12 @@ def find_mentioned(connection: Connection, posts: Sequence[str]) -> dict[str, li
     for key, number, username in _about(connection, MENTIONED, posts):
         named.setdefault(key, []).append(Person(number, username).shown)
     return named
+
+
+def find_tested(connection: Connection) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return what the last test of each account found, as view `liveness` has it, by campaign and node."""
+    rows = (dict(zip(LIVENESS.columns, row, strict=True)) for row in connection.execute(text(LIVENESS.sql)))
+    return {(row["campaign"], row["node"]): row for row in rows if row["status"] != FORGOTTEN}
 
 
 def _about(connection: Connection, sql: str, keys: Sequence[Any]) -> Sequence[Any]:

@@ -1,10 +1,12 @@
 """How a campaign came about, in plain values: what its datasheet tells."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
+from sqlalchemy import Connection, text
 
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.store.counting import COUNTING
@@ -117,12 +119,12 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         # An old dataset is no list of seeds: all of it is in the tables.
         "seeds": [] if kind == REFRESH else _seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
-        **_row(choice.rows(SPAN, campaign=number)[0]),
+        **read_span(choice.reader, number),
         "requests": requests,
         "rehearsal": rehearsal,
         "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
         "epochs": _rows(choice.rows(EPOCHS, campaign=number)),
-        "gaps": _gaps(choice, number, requests),
+        "gaps": count_gaps(choice.reader, number, requests),
         **({"liveness": _living(choice, about.name)} if kind == REFRESH else {}),
     }
 
@@ -132,18 +134,35 @@ def _living(choice: Choice, name: str) -> dict[str, int]:
     return {row.status: row.accounts for row in choice.rows(LIVING, name=name)}
 
 
-def _gaps(choice: Choice, number: int, requests: list[dict[str, Any]]) -> dict[str, Any]:
+def read_span(connection: Connection, number: int) -> dict[str, str | None]:
+    """Return when the requests of a campaign began and ended."""
+    return dict(connection.execute(text(SPAN), {"campaign": number}).mappings().one())
+
+
+def count_gaps(connection: Connection, number: int, requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what a campaign could not read, and why.
+
+    Args:
+        connection: the database.
+        number: campaign.id.
+        requests: its requests by endpoint and kind.
+    """
+    rows = partial(_read, connection, campaign=number)
     kinds: dict[str, int] = {}
     for row in requests:
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["requests"]
     return {
-        "missing": {row.reason: row.accounts for row in choice.rows(MISSING, campaign=number)},
+        "missing": {row.reason: row.accounts for row in rows(MISSING)},
         "lost": kinds.get("lost", 0),
         "failed": {kind: kinds[kind] for kind in ("broken", "refused", "invalid") if kind in kinds},
         "limited": {kind: kinds[kind] for kind in ("window", "day", "month", "money", "backoff") if kind in kinds},
-        "timelines_cut": choice.rows(CUT, campaign=number, timeline=TIMELINE)[0].timelines,
-        "picks_without_outcome": choice.rows(OPEN, campaign=number)[0].picks,
+        "timelines_cut": rows(CUT, timeline=TIMELINE)[0].timelines,
+        "picks_without_outcome": rows(OPEN)[0].picks,
     }
+
+
+def _read(connection: Connection, sql: str, **values: Any) -> Sequence[Any]:
+    return connection.execute(text(sql), values).all()
 
 
 def tell_settings(given: dict[str, Any], hiding: Hiding | None = None) -> dict[str, Any]:
@@ -183,11 +202,16 @@ def _elsewhere(base_url: str | None) -> bool:
 
 
 def _seeds(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> list[str]:
-    people = [Person(row.platform_id, row.username) for row in choice.rows(SEEDS, campaign=number)]
+    people = find_seeds(choice.reader, number)
     if ids:
         return list(dict.fromkeys(person.id or NO_ID for person in people))
     shown = (person.shown if hiding is None else hiding.pseudonyms.person(person) for person in people)
     return [name for name in dict.fromkeys(shown) if name is not None]
+
+
+def find_seeds(connection: Connection, number: int) -> list[Person]:
+    """Return those whom a campaign began with, in order."""
+    return [Person(row.platform_id, row.username) for row in _read(connection, SEEDS, campaign=number)]
 
 
 def _rows(rows: Sequence[Any]) -> list[dict[str, Any]]:
