@@ -14,7 +14,7 @@ from sqlalchemy import select
 from benchmarks.figure import Figure, sized
 from benchmarks.server import a_server
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Grant, Mention, Page, PostRow, Reply, Request, Who, iso, unix
+from socialcrawl.model import Grant, Mention, Page, PostRow, Reply, ReplyKind, Request, Who, iso, unix
 from socialcrawl.store.address import Where
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.database import connect
@@ -72,7 +72,7 @@ def _ours(where: Where) -> float:
         at = BEGIN + n
         grant = Grant(Request((n, 1), "/2/users/:id/tweets", {"id": str(n)}, 100, 50_000), "main", at)
         store.reserve(grant)
-        store.save(grant, Reply("ok", at + 0.5, page, cost=50_000, status=200, date=at))
+        store.save(grant, Reply(ReplyKind.OK, at + 0.5, page, cost=50_000, status=200, date=at))
     took = (time.perf_counter() - begin) / (PAGES - WARM)
     store.close()
     return took

@@ -9,7 +9,7 @@ from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.lane import Lane
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request
+from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, ReplyKind, Request
 
 TITLE = "A decision of the limiter (take and settle): 10 tokens x 5 endpoints, three windows each"
 TOKENS, ENDPOINTS, DECISIONS = 10, 5, sized(60_000, 1_000)
@@ -40,7 +40,7 @@ def _use_up(lane: Lane, now: float) -> None:
     """Let the headers say that the token's day is used up: the last of four windows that are asked."""
     limits = (Limit(200, 300, now + 600.0), Limit(0, 10_000, now + 80_000.0, daily=True))
     lane.take(now)
-    lane.learn(now, Reply("ok", now, Answer(), date=now, limits=limits))
+    lane.learn(now, Reply(ReplyKind.OK, now, Answer(), date=now, limits=limits))
 
 
 def _names() -> list[str]:
@@ -75,7 +75,9 @@ def _decide(planner: WindowPlanner, request: Request, now: float) -> float | Non
     used = planner.lanes.lane(grant.credential, request.endpoint).main.k
     reset = float(int(now) + 600)
     limits = (Limit(max(0, used - 100), used, reset), Limit(9_000, 10_000, reset, daily=True))
-    reply = Reply("ok", now + 0.01, Answer(posts=80), cost=40_000, status=200, date=float(int(now)), limits=limits)
+    reply = Reply(
+        ReplyKind.OK, now + 0.01, Answer(posts=80), cost=40_000, status=200, date=float(int(now)), limits=limits
+    )
     begin = time.perf_counter()
     planner.settle(grant, reply, now + 0.01)
     return middle + time.perf_counter() - begin

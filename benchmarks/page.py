@@ -17,7 +17,7 @@ from benchmarks.figure import Figure, sized
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.child import spawn
-from socialcrawl.model import Credential, Grant, Node, Pick, Who
+from socialcrawl.model import Act, Credential, Grant, Node, Pick, Who
 from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import checked
@@ -103,7 +103,7 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     wire = XWire({"main": client("bench", url)}, TWEET, rules, topic.hits, time.time)
 
     def one(n: int, key: str) -> None:
-        pick = Pick(n, Node(n), "expand")
+        pick = Pick(n, Node(n), Act.EXPAND)
         talk = source.talks((pick,), {Node(n): Who(key, None)})[0]
         asked = next(talk)
         assert store.held(asked, time.time()) is None

@@ -9,7 +9,7 @@ from socialcrawl.collect.estimators import Estimator, named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Strategy, strategy
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Node
+from socialcrawl.model import Act, Node
 from socialcrawl.platforms import known
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.refresh.how import How as Order
@@ -28,7 +28,7 @@ Crawling = Collect | Track | Refresh | Sample
 def make_crawl(
     settings: Settings,
     seeds: Seeds,
-    width: Callable[[str], int] = lambda _: 1,
+    width: Callable[[Act], int] = lambda _: 1,
     mark: Callable[[float], str] = lambda _: "",
 ) -> Crawling:
     """Return the crawl of a campaign, which has learned nothing yet.
@@ -75,7 +75,7 @@ def past(settings: Settings, names: Sequence[Node], topics: Sequence[int] = (), 
 def tracking(
     settings: Settings,
     seeds: Seeds,
-    width: Callable[[str], int] = lambda _: 1,
+    width: Callable[[Act], int] = lambda _: 1,
     mark: Callable[[float], str] = lambda _: "",
 ) -> Track:
     """The crawl of a campaign that tracks accounts; `width` and `mark` are its source's, where it asks anybody."""
@@ -93,7 +93,7 @@ def tracking(
     )
 
 
-def refreshing(settings: Settings, width: Callable[[str], int] = lambda _: 1) -> Refresh:
+def refreshing(settings: Settings, width: Callable[[Act], int] = lambda _: 1) -> Refresh:
     """The crawl of a campaign that tests an old dataset; `width` is its source's, where it asks anybody."""
     refresh = settings.refresh
     rank, training = refresh.steering(settings.source.platform)
@@ -116,7 +116,7 @@ def refreshing(settings: Settings, width: Callable[[str], int] = lambda _: 1) ->
     return Refresh(how, settings.seed, settings.crawl.steps, width)
 
 
-def sampling(settings: Settings, seeds: Seeds, width: Callable[[str], int] = lambda _: 1) -> Sample:
+def sampling(settings: Settings, seeds: Seeds, width: Callable[[Act], int] = lambda _: 1) -> Sample:
     """The crawl of a campaign that samples; who mentions an account is asked where its platform can be asked that."""
     sample, platform = settings.sample, settings.source.platform
     how = How(

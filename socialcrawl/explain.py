@@ -17,7 +17,7 @@ from socialcrawl.collect.estimators.contract import Terms
 from socialcrawl.collect.seeds import SAME, TRIES
 from socialcrawl.crawls import chosen, past
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Node, Pick
+from socialcrawl.model import Act, Node, Pick
 from socialcrawl.protocols import NEVER, cut_history
 from socialcrawl.settings import Settings, checked
 from socialcrawl.sources.web.urls import normalised
@@ -142,7 +142,7 @@ def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[
     for name in filter(None, map(_named, whole.identity["seeds"]["usernames"])):
         held = traces.known(whole, name) if len(found) < most else None
         asks = traces.asks(whole.id, held.node) if held is not None else []
-        read = any(ask.at is not None and ask.missing is None and ask.act != "resolve" for ask in asks)
+        read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
         why = asks[-1].missing if asks and not read else None
         if why is not None and not why.startswith(SAME):
             found.append((name, why))
@@ -172,7 +172,7 @@ class _Case:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
         self.asks = traces.asks(begun.id, node)
         self.epochs, self.versions = traces.epochs(begun.id), traces.versions(begun)
-        made = [ask for ask in self.asks if ask.act == "expand" and not self._again()]
+        made = [ask for ask in self.asks if ask.act == Act.EXPAND and not self._again()]
         self.n = made[-1].n if made else None
         self.before = made[-1].batch if made else NEVER
         self.version = in_force(self.versions, self.before)
@@ -226,7 +226,7 @@ class _Case:
 
     def _state(self, *, met: bool) -> str:
         seeds = self.crawl.seeds
-        looked_up = not self.asks or self.asks[-1].act == "resolve"
+        looked_up = not self.asks or self.asks[-1].act == Act.RESOLVE
         if (looked_up or self._again()) and (self.node in seeds.ready or self.node in seeds.unresolved):
             return "waiting"
         if not self.asks:
@@ -236,13 +236,13 @@ class _Case:
             return "open"
         if (last.missing or "").startswith(SAME):
             return "same"
-        if last.act == "resolve" or self._again():
+        if last.act == Act.RESOLVE or self._again():
             return "frontier" if self._open() else "resting" if self.node in self.crawl.resting else "looked-up"
-        return "asked" if last.act == "expand" else last.act
+        return "asked" if last.act == Act.EXPAND else last.act
 
     def _again(self) -> bool:
         """Whether its last answer was none, so that it is offered again."""
-        tried = [ask.missing for ask in self.asks if ask.act in ("seed", "expand")]
+        tried = [ask.missing for ask in self.asks if ask.act in (Act.SEED, Act.EXPAND)]
         return bool(tried) and tried[-1] == "temporary" == self.asks[-1].missing and tried.count("temporary") < TRIES
 
     def _open(self) -> bool:
@@ -288,7 +288,7 @@ class _Case:
 
     def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
         stored = self.traces.picked(self.begun.id, n)
-        return stored == Pick(n, self.node, "expand", score, tuple(features.values()))
+        return stored == Pick(n, self.node, Act.EXPAND, score, tuple(features.values()))
 
     def _changed(self) -> str:
         """What happened to the history after the decision."""
@@ -299,8 +299,8 @@ class _Case:
     def _links(self, before: int) -> list[Led]:
         others = [node for node, n in self.traces.aliases(self.begun.id, self.node) if n < before]
         known = self.traces.led(self.begun.id, [self.node, *others], before)
-        self.searched = any(link.act == "search" for link in known)
-        return [link for link in known if link.act != "search"]
+        self.searched = any(link.act == Act.SEARCH for link in known)
+        return [link for link in known if link.act != Act.SEARCH]
 
 
 def _turn(estimator: Estimator, taken: int) -> Estimator:

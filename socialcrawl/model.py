@@ -25,6 +25,7 @@ Money is counted in mills of a cent (1/1000 cent, 1/100,000 dollar), so that sum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import NamedTuple, NewType
 
 import numpy as np
@@ -32,21 +33,63 @@ from numpy.typing import NDArray
 
 Node = NewType("Node", int)
 
+
+class Act(StrEnum):
+    """What a pick does with its node. The stored value is the member's value."""
+
+    SEARCH = "search"  # collect and track: find the authors of posts that match a query
+    RESOLVE = "resolve"  # look an account up by its name
+    SEED = "seed"  # read an account that the campaign file names
+    EXPAND = "expand"  # read the posts of an account for the first time
+    RECRAWL = "recrawl"  # track: read what is new since the last visit
+    PROBE = "probe"  # refresh: test whether an account is still active
+    WALK = "walk"  # sample: find whom an account links to
+    INWARD = "inward"  # sample: find who links to an account
+    IMPORT = "import"  # nothing was asked: a file or an earlier campaign has the answer
+
+
+class ReplyKind(StrEnum):
+    """How a request ended."""
+
+    OK = "ok"
+    HELD = "held"  # not sent: the database had the answer
+    MISSING = "missing"  # the node is not there
+    WINDOW = "window"  # 429, whose headers tell when the window ends
+    DAY = "day"  # 429 of a limit of 24 hours
+    MONTH = "month"  # the platform's cap of a billing cycle is reached
+    MONEY = "money"  # the account of the credential has no money left
+    BACKOFF = "backoff"  # 429 that does not tell when to come back
+    REFUSED = "refused"  # the credential may not do this
+    INVALID = "invalid"  # the request is wrong, whoever sends it
+    BROKEN = "broken"  # the server failed, or was not reached: nothing is billed
+    LOST = "lost"  # sent, and no usable answer came: it may be billed
+
+
+class StopKind(StrEnum):
+    """Why a crawl goes no further."""
+
+    DONE = "done"
+    BUDGET = "budget"
+    ROOM = "room"  # the disk is nearly full
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
 MILLS_PER_DOLLAR = 100_000
 LARGEST = 2**63 - 1  # the largest integer that a database can hold
-ANSWERED = ("ok", "missing")  # kinds of replies that the platform gave, and that say what was asked
-USEFUL = (*ANSWERED, "held")  # kinds of replies that a talk goes on from, also after a restart
-STEPS = ("expand", "recrawl", "probe", "walk")  # acts that are steps of a campaign: what its budget of steps counts
-VISITS = ("expand", "walk")  # steps that are for all posts of an account; others may bring none
-ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of who is on the topic, and of who is on the wider topic only
-FAILED = ("broken", "lost")  # kinds of replies that are none: the server is in trouble, or the network
-PUT_OFF = (
-    *FAILED,
-    "backoff",
-    "window",
-    "day",
-    "invalid",
-)  # kinds that say nothing of the node: it is asked again later
+ANSWERED = (ReplyKind.OK, ReplyKind.MISSING)
+"""The platform answered what was asked."""
+USEFUL = (*ANSWERED, ReplyKind.HELD)
+"""A conversation continues from these replies, also after a restart."""
+FAILED = (ReplyKind.BROKEN, ReplyKind.LOST)
+"""There is no reply: the server or the network failed."""
+PUT_OFF = (*FAILED, ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.INVALID)
+"""These replies say nothing of the node, which is picked again later."""
+STEPS = (Act.EXPAND, Act.RECRAWL, Act.PROBE, Act.WALK)
+"""The steps of a campaign, which its budget of steps counts."""
+VISITS = (Act.EXPAND, Act.WALK)
+"""The steps that read all posts of an account; others may bring none."""
+ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of accounts on the topic, and of those on the wider topic only
 NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
 
@@ -65,16 +108,14 @@ def unix(text: str) -> float:
 class Pick:
     """One decision: ask `node`. `x` holds the features as picked, `score` the estimate that won.
 
-    `act` is search | resolve | seed | expand (collect), recrawl (track), probe (refresh), walk | inward (sample: whom
-    does it link to, who links to it), or import: a file or an earlier campaign told it. No features where there are
-    none, or where they are not known any more. `since` is the mark of the last visit (`Outcome.mark`):
-    only what is newer is asked for; "": everything. `shadows` are the scores of those who looked on, by name; they are
-    no part of the decision: picks that differ in nothing else are equal.
+    The features are () where there are none, or where they are not known any more. `since` is the mark of the last
+    visit (`Outcome.mark`): only what is newer is fetched; "": everything. `shadows` are the scores of other estimators
+    by name; they are no part of the decision: picks that differ in nothing else are equal.
     """
 
     n: int
     node: Node
-    act: str
+    act: Act
     score: float = 0.0
     x: tuple[float, ...] = ()
     since: str = ""
@@ -91,12 +132,12 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """No further: `kind` is done | budget | room | failed | interrupted, `why` says what happened and what to do.
+    """No further: `why` says what happened and what to do.
 
     `until` is when it may go on by itself (Unix seconds), where that is known: a new billing cycle, a new day.
     """
 
-    kind: str
+    kind: StopKind
     why: str
     until: float | None = None
 
@@ -269,18 +310,15 @@ class Received:
 class Reply:
     """What came back for a request.
 
-    `kind`: ok | held (not sent: the database had the answer) | missing (the node is not there) | window (429, its
-    headers say until when) | day | month | money | backoff (429 that does not say when) | refused (the credential) |
-    invalid (the request, whoever asks) | broken (the server is in trouble, or was not reached: nothing is billed;
-    without a status it never left, and counts in no window) |
-    lost (sent, and no usable answer came: it may be billed, so `cost` is the dearest price).
+    A broken reply without a status was never sent, and counts in no window; the `cost` of a lost one is the dearest
+    price.
     `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
     (Unix seconds), `cost` in mills, `why` a sentence for people. `received` is the answer as it came, where it is kept.
     `after` are the seconds for which a server that failed asked to be left alone (Retry-After).
     `items`, once saved, are the resources that were asked for, perhaps fewer than the talk wanted; 0: as many.
     """
 
-    kind: str
+    kind: ReplyKind
     at: float
     rows: Page | Answer | None = None
     cursor: str | None = None
@@ -296,7 +334,7 @@ class Reply:
     @property
     def reached(self) -> bool:
         """Whether the server may have received the request: not if nothing was sent, as no connection was made."""
-        return self.kind != "broken" or self.status != 0
+        return self.kind != ReplyKind.BROKEN or self.status != 0
 
     @property
     def answer(self) -> Answer:

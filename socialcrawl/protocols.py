@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.model import Grant, Node, Outcome, Pick, Reply, Request, Stop, Wait, Who
+from socialcrawl.model import Act, Grant, Node, Outcome, Pick, Reply, Request, Stop, Wait, Who
 
 Batch = tuple[Pick, ...]
 """Picks that were decided together, in order of n."""
@@ -69,7 +69,7 @@ class Columns:
         x: tuple[float, ...] = () if self.x is None else tuple(self.x[i].tolist())
         given = x if not x or x[-1] == x[-1] else ()
         since = _at(self.since, i, "")
-        return Pick(int(self.n[i]), Node(int(self.node[i])), str(self.act[i]), _at(self.score, i, 0.0), given, since)
+        return Pick(int(self.n[i]), Node(int(self.node[i])), Act(self.act[i]), _at(self.score, i, 0.0), given, since)
 
     def outcome(self, i: int) -> Outcome:
         """What pick number i of these found."""
@@ -229,7 +229,7 @@ class Crawl(Protocol):
 class Source(Protocol):
     """A platform seen as conversations; no input or output."""
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """Picks that one request can answer: 100 for a look-up of users, 1 for a timeline."""
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:

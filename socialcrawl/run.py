@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 
-from socialcrawl.model import Grant, Outcome, Reply, Request, Stop, Wait
+from socialcrawl.model import Grant, Outcome, Reply, Request, Stop, StopKind, Wait
 from socialcrawl.protocols import Batch, Clock, Crawl, Planner, Source, Store, Talk, Watcher, Wire
 
 TICK = 0.2  # seconds between looks at the interrupt flag while requests are in flight
@@ -68,7 +68,7 @@ def run(
     replies, later = parts.store.replies(batch), parts.store.imported(batch)
     while True:
         if parts.clock.interrupted():
-            return Stop("interrupted", "interrupted; everything is saved, run again to go on")
+            return Stop(StopKind.INTERRUPTED, "interrupted; everything is saved, run again to go on")
         if not batch:
             choice = parts.crawl.choose(size() if callable(size) else size, parts.clock.now())
             if isinstance(choice, Stop) or (isinstance(choice, Wait) and not _sit_out(parts, choice, patience)):
@@ -183,7 +183,7 @@ class _Asking:
                 self.halt = again
 
     def _interrupt(self) -> None:
-        self.halt = Stop("interrupted", "interrupted; everything is saved, run again to go on")
+        self.halt = Stop(StopKind.INTERRUPTED, "interrupted; everything is saved, run again to go on")
         wait(self.flying, GRACE)
         self._land(None)
         self.ready.extend((talk, grant.request) for talk, grant in self.flying.values())  # to ask again

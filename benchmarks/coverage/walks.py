@@ -15,7 +15,7 @@ from socialcrawl.garbage import uncollected
 from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.lab.sampling.truths import out_degrees, reached
 from socialcrawl.lab.sampling.worlds import Flags, Floats, Ints, sources
-from socialcrawl.model import Node, Pick
+from socialcrawl.model import Act, Node, Pick
 from socialcrawl.reports.audited import GROUPS
 from socialcrawl.run import run
 from socialcrawl.sample import audit as audits
@@ -134,7 +134,7 @@ def whole(crawl: Sample, place: Place) -> Ints:
         unread = np.unique(codes[on[owner] & (lists.places(codes >> 1) == UNREAD)] >> 1).tolist()
         if not unread:
             return evidence(crawl.walks).found
-        each = enumerate(product(unread, ("walk", "inward")), crawl.picks)
+        each = enumerate(product(unread, (Act.WALK, Act.INWARD)), crawl.picks)
         batch = tuple(Pick(n, Node(node), act) for n, (node, act) in each)
         (talk,) = place.source.talks(batch, {})
         try:

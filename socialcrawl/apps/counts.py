@@ -9,7 +9,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SourceError
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.shape import left
-from socialcrawl.model import Grant
+from socialcrawl.model import Grant, ReplyKind
 from socialcrawl.plan import Plan
 from socialcrawl.sources.x.meters import COUNTS, counted, counts_request
 from socialcrawl.sources.x.vocabulary import vocabulary
@@ -56,7 +56,7 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
             if store:
                 store.save(answer, reply)
             planner.settle(answer, reply, clock.now())
-            if reply.kind != "ok":
+            if reply.kind != ReplyKind.OK:
                 raise SourceError(f"X did not count the posts of a search: {reply.why}. Quote without --counts.")
             found.append(counted(body, words))
     return tuple(found)

@@ -27,7 +27,7 @@ from socialcrawl.limits.cycle import cycle
 from socialcrawl.limits.lane import smallest
 from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import Credential, Grant, Page, Reply, Request, iso
+from socialcrawl.model import Credential, Grant, Page, Reply, ReplyKind, Request, iso
 from socialcrawl.plan import Plan, plan
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
@@ -248,13 +248,13 @@ def _rules(about: "About", base: str) -> Iterator[Check]:
 
 
 def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
-    if reply.kind in ("window", "day", "backoff"):
+    if reply.kind in (ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.BACKOFF):
         return Check(WARN, "answer", f"{reply.why}: try again later")
-    if reply.kind not in ("ok", "missing"):
+    if reply.kind not in (ReplyKind.OK, ReplyKind.MISSING):
         return Check(FAIL, "answer", reply.why)
     who = "it answers without a token" if credential.kind == "public" else f"the token {credential.name} works"
     page = reply.rows if isinstance(reply.rows, Page) else Page()
-    if reply.kind == "missing" or page.missing:
+    if reply.kind == ReplyKind.MISSING or page.missing:
         why = ", ".join(dict.fromkeys(reason for _, reason in page.missing)) or reply.why or "gone"
         return Check(WARN, "answer", f"{who}, but what was requested is not available: {why}")
     if page.accounts and not page.posts:

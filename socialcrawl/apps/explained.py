@@ -17,6 +17,7 @@ from socialcrawl.arms import CHANCE, STEERED
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
 from socialcrawl.explain import Explanation, explain
+from socialcrawl.model import Act
 from socialcrawl.reports.met import Met, met
 from socialcrawl.reports.tracked import Visited, visited
 from socialcrawl.store.address import Where
@@ -110,12 +111,12 @@ def _asks(told: Explanation) -> Iterator[str]:
         found = "the answer has not come yet"
         if ask.missing is not None:
             found = f"not to be read: {ask.missing}"
-        elif ask.at is not None and ask.act == "resolve":
+        elif ask.at is not None and ask.act == Act.RESOLVE:
             found = "found"
         elif ask.at is not None:
             matches = pluralize(ask.occurrences or 0, "match", "matches")
             found = f"worth {ask.value:.4g} ({matches} in {pluralize(ask.posts or 0, 'post')})"
-        score = f", score {ask.score:.6g}" if ask.act == "expand" else ""
+        score = f", score {ask.score:.6g}" if ask.act == Act.EXPAND else ""
         yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
 
 

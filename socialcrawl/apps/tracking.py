@@ -11,6 +11,7 @@ from rich.table import Table
 
 from socialcrawl.apps import figure
 from socialcrawl.apps.console import Text
+from socialcrawl.model import Act
 from socialcrawl.reports.moves import OUTSIDE
 from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited
 from socialcrawl.terminal import write_json
@@ -83,7 +84,7 @@ def _visited(told: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]
 def _asked(one: Visit) -> str:
     if not one.since:
         return "everything"
-    return "what is new" if one.act == "recrawl" else "the window"
+    return "what is new" if one.act == Act.RECRAWL else "the window"
 
 
 def _count(number: int | None) -> str:

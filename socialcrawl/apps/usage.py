@@ -9,7 +9,7 @@ from socialcrawl.apps.asking import admitted, meters
 from socialcrawl.apps.console import Text
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SourceError
-from socialcrawl.model import Grant, iso
+from socialcrawl.model import Grant, ReplyKind, iso
 from socialcrawl.plan import Plan
 from socialcrawl.sources.x.meters import USAGE, Usage, usage, usage_request
 from socialcrawl.store.health import readable
@@ -43,7 +43,7 @@ def _ask(meant: Plan, days: int, clock: SystemClock) -> Usage:
     with meters(meant, clock.now) as (allowed, wire):
         name = admitted(allowed, meant.policy, USAGE).name
         reply, body = wire.ask(Grant(usage_request((-1, 0), days, meant.policy), name, clock.now()))
-    if reply.kind != "ok":
+    if reply.kind != ReplyKind.OK:
         raise SourceError(f"X did not tell what it has billed: {reply.why}.")
     return usage(body)
 

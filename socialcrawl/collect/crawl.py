@@ -25,7 +25,7 @@ from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.collect.shadows import Company
 from socialcrawl.collect.strategies import Greedy, Strategy
 from socialcrawl.graph import Graph
-from socialcrawl.model import Node, Outcome, Pick, Stop
+from socialcrawl.model import Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.protocols import Batch
 
 REST = 20  # picks after which a node that failed for a while is offered again
@@ -42,7 +42,7 @@ class Collect(Folding):
         seeds: Seeds,
         estimator: Estimator,
         steps: int | None,
-        width: Callable[[str], int] = lambda _: 1,
+        width: Callable[[Act], int] = lambda _: 1,
         strategy: Strategy | None = None,
         *,
         shadows: Mapping[str, Estimator] | None = None,
@@ -66,16 +66,16 @@ class Collect(Folding):
         if nodes:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported:
-            return Stop("failed", self.seeds.complaint())
+            return Stop(StopKind.FAILED, self.seeds.complaint())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
-            return Stop("done", f"all {self.steps} steps are done")
+            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         if not self.graph.left:
             return self._late(left) or self._exhausted()
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
         thoughts = self.company.thoughts(self.graph, rows, self.taken)
         return tuple(
-            Pick(self.picks + i, self.graph.node(row), "expand", score, self.graph.features(row), shadows=thought)
+            Pick(self.picks + i, self.graph.node(row), Act.EXPAND, score, self.graph.features(row), shadows=thought)
             for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
         )
 
@@ -88,15 +88,15 @@ class Collect(Folding):
     def _take(self, pick: Pick, outcome: Outcome) -> None:
         self.picks = pick.n + 1
         self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
-        if pick.act in ("search", "resolve"):
+        if pick.act in (Act.SEARCH, Act.RESOLVE):
             self.seeds.absorb(pick, outcome, self._asked)
             return
-        if pick.act == "seed":
+        if pick.act == Act.SEED:
             self._sow()
             self.graph.seed(pick.node)
             self.seeds.done(pick.node, outcome.missing)
             self.seed_relevance += outcome.value
-        elif pick.act == "import":
+        elif pick.act == Act.IMPORT:
             self.seeds.bring(pick.node)
             if outcome.missing is None:
                 self.graph.seed(pick.node)
@@ -119,7 +119,7 @@ class Collect(Folding):
 
     def _grow(self, pick: Pick, outcome: Outcome) -> None:
         if outcome.missing is None:
-            teaches = self.company.learns and pick.act == "expand"
+            teaches = self.company.learns and pick.act == Act.EXPAND
             x = (pick.x or self._features_now(pick.node)) if teaches else ()
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
             self.company.grown(self.graph, row)
@@ -144,13 +144,13 @@ class Collect(Folding):
 
     def _exhausted(self) -> Stop:
         if self.seeds.unread and not self.imported:
-            return Stop("failed", self.seeds.complaint())
-        return Stop("done", "the frontier is empty: every account in reach was asked")
+            return Stop(StopKind.FAILED, self.seeds.complaint())
+        return Stop(StopKind.DONE, "the frontier is empty: every account in reach was asked")
 
     def _late(self, left: int) -> Batch:
         """With nothing else to do, nodes that rest are asked before their time; seeds among them as seeds."""
         nodes = list(self.resting)[:left]
-        acts = ["seed" if node in self.seeds else "expand" for node in nodes]
+        acts = [Act.SEED if node in self.seeds else Act.EXPAND for node in nodes]
         return tuple(
             Pick(self.picks + i, node, act, 0.0, self.graph.features(self.graph.row(node)))
             for i, (node, act) in enumerate(zip(nodes, acts, strict=True))

@@ -10,12 +10,12 @@ from socialcrawl.collect.seeds import SAME, Seeds
 from socialcrawl.collect.shadows import Company
 from socialcrawl.graph import COLUMNS, Graph, Rows
 from socialcrawl.links import Additions
-from socialcrawl.model import Node, Outcome, Pick
+from socialcrawl.model import Act, Node, Outcome, Pick
 from socialcrawl.protocols import Batch, Columnar, Columns, History, skip_known
 
 CHUNK = 65_536  # picks that are held in memory together
 FEW = 8  # picks that are absorbed as fast one by one
-AT_ONCE = ("expand", "import")
+AT_ONCE = (Act.EXPAND, Act.IMPORT)
 
 
 class Folding:
@@ -153,9 +153,9 @@ def stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
     """
     regular = np.isin(columns.act, AT_ONCE)
     regular &= ~np.strings.startswith(columns.missing, SAME)
-    regular &= (columns.missing != "temporary") | (columns.act != "import")
+    regular &= (columns.missing != "temporary") | (columns.act != Act.IMPORT)
     if columns.x is not None:
-        regular &= ~np.isnan(columns.x[:, -1]) | (columns.act != "expand") | (columns.missing != "")
+        regular &= ~np.isnan(columns.x[:, -1]) | (columns.act != Act.EXPAND) | (columns.missing != "")
     edges = np.flatnonzero(regular[1:] != regular[:-1]) + 1
     bounds = [0, *edges.tolist(), len(regular)]
     for begin, end in pairwise(bounds):

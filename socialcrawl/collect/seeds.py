@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from socialcrawl.model import Node, Outcome, Pick
+from socialcrawl.model import Act, Node, Outcome, Pick
 
 SAME = "same-as:"  # how an outcome says that its node is another one
 TRIES = 3  # times a node may fail before it counts as missing
@@ -54,12 +54,12 @@ class Seeds:
     def __contains__(self, node: object) -> bool:
         return node in self.asked
 
-    def due(self, size: int, width: Callable[[str], int]) -> tuple[str, list[Node]]:
-        """The next act and its nodes, at most `size` requests of them; no nodes when the seeds are done."""
-        for act, nodes in (("search", self.queries), ("resolve", self.unresolved), ("seed", self.ready)):
+    def due(self, size: int, width: Callable[[Act], int]) -> tuple[Act, list[Node]]:
+        """Return the next act and its nodes, at most `size` requests of them; no nodes when the seeds are done."""
+        for act, nodes in ((Act.SEARCH, self.queries), (Act.RESOLVE, self.unresolved)):
             if nodes:
                 return act, nodes[: size * width(act)]
-        return "", []
+        return Act.SEED, self.ready[: size * width(Act.SEED)]
 
     def absorb(self, pick: Pick, outcome: Outcome, asked: Callable[[Node], bool] = lambda _: False) -> None:
         """Learn from a search or a look-up; one that failed for a while stays in line, up to TRIES times.
@@ -70,7 +70,7 @@ class Seeds:
             self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
             if self.failures[pick.node] < TRIES:
                 return
-        if pick.act == "search":
+        if pick.act == Act.SEARCH:
             while self.topics and pick.n >= self.topics[0]:
                 del self.topics[0]
                 self.found = 0

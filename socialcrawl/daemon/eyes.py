@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from socialcrawl.build import Campaign
 from socialcrawl.daemon.standing import Figures, WindowUse
 from socialcrawl.limits.policy import path
-from socialcrawl.model import FAILED, Grant, Outcome, Reply, Wait
+from socialcrawl.model import FAILED, Grant, Outcome, Reply, ReplyKind, Wait
 from socialcrawl.protocols import Batch
 
 SEARCHED = frozenset({"query", "hashtag", "q", "list"})  # parameters of searches
@@ -15,9 +15,9 @@ LATEST = 50  # endpoints whose windows are shown
 
 def note(grant: Grant, reply: Reply) -> str:
     """What a person should know of a reply although the run goes on: a token set aside, a search closed to us."""
-    if reply.kind == "refused":
+    if reply.kind == ReplyKind.REFUSED:
         return f"the credential {grant.credential} is set aside: {reply.why}"
-    if reply.kind == "missing" and not SEARCHED.isdisjoint(grant.request.params):
+    if reply.kind == ReplyKind.MISSING and not SEARCHED.isdisjoint(grant.request.params):
         return reply.why
     return ""
 

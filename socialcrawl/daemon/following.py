@@ -6,7 +6,7 @@ A run ends because the limiter, a budget or the schedule says so, or because not
 from dataclasses import dataclass
 
 from socialcrawl.daemon.standing import DONE, RESTING, STOPPED, WAITING
-from socialcrawl.model import Stop, Wait
+from socialcrawl.model import Stop, StopKind, Wait
 from socialcrawl.schedule import Schedule
 from socialcrawl.words import tidy
 
@@ -52,13 +52,13 @@ def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float,
     why = without_rerun(reason.why)
     if isinstance(reason, Wait):
         return _waiting(Wait(reason.until, why), schedule, now, began)
-    if reason.kind == "interrupted":
+    if reason.kind == StopKind.INTERRUPTED:
         return resting(schedule, now, None if schedule.continuous else now)
-    if reason.kind == "done":
+    if reason.kind == StopKind.DONE:
         return Next(DONE, why, None, close=True)
-    if reason.kind == "failed" and reason.until is not None:  # the platform is down
+    if reason.kind == StopKind.FAILED and reason.until is not None:  # the platform is down
         return _waiting(Wait(reason.until, why), schedule, now, began)
-    if reason.kind == "failed":
+    if reason.kind == StopKind.FAILED:
         due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
         return Next(STOPPED, tidy(f"{why}; it is tried again"), due, close=True)
     return Next(STOPPED, why, reason.until, close=True)

@@ -30,7 +30,7 @@ from socialcrawl.daemon.standing import (
     is_settled,
 )
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
-from socialcrawl.model import Stop, Wait
+from socialcrawl.model import Stop, StopKind, Wait
 from socialcrawl.run import run
 from socialcrawl.settings import Settings
 from socialcrawl.store.daemons import Held
@@ -308,11 +308,11 @@ class Runner:
 
     def _after(self, reason: Wait | Stop) -> Next:
         now = self.house.time.now()
-        if self._held and isinstance(reason, Stop) and reason.kind == "interrupted":
+        if self._held and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
             return Next(WAITING, "the clock of this machine was set", now, same=True)
-        self._full = isinstance(reason, Stop) and reason.kind == "room"
+        self._full = isinstance(reason, Stop) and reason.kind == StopKind.ROOM
         after = following(reason, self.schedule, now, self._began or now, self._failures)
-        failed = isinstance(reason, Stop) and reason.kind == "failed" and reason.until is None
+        failed = isinstance(reason, Stop) and reason.kind == StopKind.FAILED and reason.until is None
         self._failures = self._failures + 1 if failed else 0
         return after
 

@@ -12,7 +12,7 @@ from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.doors import parts
 from socialcrawl.limits.budget import Budget, Caps
-from socialcrawl.model import Grant, Node, Outcome, Page, Pick, Reply, Request, Stop, Who
+from socialcrawl.model import Act, Grant, Node, Outcome, Page, Pick, Reply, ReplyKind, Request, Stop, StopKind, Who
 from socialcrawl.protocols import Batch, Ledger, Source, Store, Talk, Wire
 from socialcrawl.run import run
 from socialcrawl.store.memory import MemoryStore
@@ -56,11 +56,11 @@ def crawl_case(
     crawl = Collect(line, named(estimator, seed=seed), steps, source.width)
     made = parts(crawl, _Started(source, seeds), memory, _Door(wire))
     end = run(replace(made, planner=_Counted(requests)), size=size)
-    if isinstance(end, Stop) and end.kind == "failed":
+    if isinstance(end, Stop) and end.kind == StopKind.FAILED:
         raise SettingsError(f"None of the seeds answers (the first is {seeds[0]!r}): start from other nodes.")
     taken = [(pick, o) for batch, outcomes in memory.history() for pick, o in zip(batch, outcomes, strict=True)]
-    asked = memory.accounts([pick.node for pick, _ in taken if pick.act == "expand"])
-    return [(str(asked[pick.node].id), outcome.value) for pick, outcome in taken if pick.act == "expand"]
+    asked = memory.accounts([pick.node for pick, _ in taken if pick.act == Act.EXPAND])
+    return [(str(asked[pick.node].id), outcome.value) for pick, outcome in taken if pick.act == Act.EXPAND]
 
 
 class _Started:
@@ -69,14 +69,14 @@ class _Started:
     def __init__(self, source: Source, seeds: Sequence[str]) -> None:
         self.source, self.seeds = source, list(dict.fromkeys(seeds))
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         return self.source.width(act)
 
     def mark(self, at: float) -> str:
         return self.source.mark(at)
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        first = tuple(pick for pick in batch if pick.act == "search")
+        first = tuple(pick for pick in batch if pick.act == Act.SEARCH)
         return [*map(self._talk, first), *self.source.talks(tuple(p for p in batch if p not in first), accounts)]
 
     def _talk(self, pick: Pick) -> Talk:
@@ -95,7 +95,7 @@ class _Door:
         if grant.request.endpoint != START:
             return self.wire.send(grant)
         keys = json.loads(grant.request.params["keys"])
-        return Reply("ok", grant.at, Page(answered=[Who(key, None) for key in keys]))
+        return Reply(ReplyKind.OK, grant.at, Page(answered=[Who(key, None) for key in keys]))
 
 
 class _Counted:

@@ -10,6 +10,7 @@ from socialcrawl.bounds import MAX_LINE
 from socialcrawl.documents import read_text
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.parquet import table
+from socialcrawl.model import Act, ReplyKind
 
 FORMAT = "socialcrawl export"
 TABLES = {
@@ -59,11 +60,11 @@ def read_export(folder: Path) -> Exported:
     timelines: dict[int, list[str]] = {}
     searches: dict[str, list[str]] = {}
     for n, endpoint, kind, query, ids in tables["requests"]:
-        if kind not in ("ok", "missing", "held"):
+        if kind not in (ReplyKind.OK, ReplyKind.MISSING, ReplyKind.HELD):
             continue
         if endpoint == SEARCH and query is not None:
             searches.setdefault(query, []).extend(ids or ())
-        elif endpoint == TIMELINE and n in acts and (ids or kind != "missing"):
+        elif endpoint == TIMELINE and n in acts and (ids or kind != ReplyKind.MISSING):
             timelines.setdefault(acts[n][0], []).extend(ids or ())
     missing = dict(_missing(tables["picks"]))
     return Exported(tables["posts"], tables["accounts"], tables["mentions"], missing, timelines, searches)
@@ -101,5 +102,5 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
 def _missing(picks: list[Row]) -> Iterator[tuple[int, str]]:
     """Why accounts are missing, by node: the last word on each; one that was read at all is not missing."""
     last = {node: missing for _, node, act, missing in picks if node >= 0 and missing != TRIED}
-    read = {node for _, node, act, missing in picks if act != "resolve" and missing is None}
+    read = {node for _, node, act, missing in picks if act != Act.RESOLVE and missing is None}
     yield from ((node, missing) for node, missing in last.items() if missing is not None and node not in read)

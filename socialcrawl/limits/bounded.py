@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from socialcrawl.model import Outcome, Stop, Wait
+from socialcrawl.model import Act, Outcome, Stop, StopKind, Wait
 from socialcrawl.protocols import Batch, Columnar, Columns, Crawl, History, skip_known
 from socialcrawl.words import pluralize
 
-FREE = ("search", "resolve", "inward", "import")  # acts that find out whom to ask, or know already, and ask nobody
+FREE = (Act.SEARCH, Act.RESOLVE, Act.INWARD, Act.IMPORT)
+"""Acts that read no account: they find accounts, or the answer is known already."""
 
 
 class Bounded:
@@ -27,7 +28,7 @@ class Bounded:
         if begun := _within(choice, left):
             return begun
         return Stop(
-            "budget",
+            StopKind.BUDGET,
             f"the budget max_nodes = {pluralize(self.most, 'account')} is reached; raise it and run again to go on",
         )
 

@@ -6,7 +6,7 @@ What is reserved for requests in flight, at their dearest, counts against the ca
 from dataclasses import dataclass, field
 from math import inf
 
-from socialcrawl.model import MILLS_PER_DOLLAR, Request, Stop
+from socialcrawl.model import MILLS_PER_DOLLAR, Request, Stop, StopKind
 from socialcrawl.words import pluralize
 
 
@@ -116,4 +116,4 @@ def dollars(mills: int) -> str:
 
 
 def _reached(name: str, cap: str, spent: str) -> Stop:
-    return Stop("budget", f"the budget {name} = {cap} is reached ({spent}); raise it and run again to go on")
+    return Stop(StopKind.BUDGET, f"the budget {name} = {cap} is reached ({spent}); raise it and run again to go on")

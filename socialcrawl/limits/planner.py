@@ -16,7 +16,21 @@ from socialcrawl.limits.retry import FEW, LONGEST, PROBE, Backoff
 from socialcrawl.limits.shared import Membership, PastLanes, SharedLanes
 from socialcrawl.limits.strand import Way
 from socialcrawl.limits.window import DAY, longest
-from socialcrawl.model import FAILED, USEFUL, Answer, Credential, Grant, Page, Reply, Request, Stop, Wait, iso
+from socialcrawl.model import (
+    FAILED,
+    USEFUL,
+    Answer,
+    Credential,
+    Grant,
+    Page,
+    Reply,
+    ReplyKind,
+    Request,
+    Stop,
+    StopKind,
+    Wait,
+    iso,
+)
 from socialcrawl.protocols import Ledger, Summed
 
 MEMORY = 4  # of the longest windows: what lies further back no window counts, nor when its own began
@@ -172,28 +186,30 @@ class WindowPlanner:
             self.backoff.good(grant)
             self.odd, self.quiet = 0, -inf
             return None
-        if reply.kind in ("window", "day"):
+        if reply.kind in (ReplyKind.WINDOW, ReplyKind.DAY):
             rest = _until_reset(reply, lane.main.d)
             if rest is not None:
                 self.backoff.good(grant)  # the server is well: it says until when
                 seconds, over = rest
-                lane.close(reply.at + seconds, over=over, daily=reply.kind == "day")
+                lane.close(reply.at + seconds, over=over, daily=reply.kind == ReplyKind.DAY)
                 return Wait(reply.at + seconds, reply.why)
-        if reply.kind in ("backoff", "window", "day", *FAILED):
+        if reply.kind in (ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY, *FAILED):
             return self._again_later(lane, grant, reply, now)
-        if reply.kind == "refused" and self.lanes.set_aside(grant, reply):
+        if reply.kind == ReplyKind.REFUSED and self.lanes.set_aside(grant, reply):
             return Wait(now, f"the credential {grant.credential} is set aside: {reply.why}")
-        if reply.kind in ("refused", "invalid") and self.lanes.away(grant):
+        if reply.kind in (ReplyKind.REFUSED, ReplyKind.INVALID) and self.lanes.away(grant):
             self.backoff.good(grant)  # one host of many does not want to, but it is there
             self.quiet = -inf
             return None
-        if reply.kind in ("money", "month"):
+        if reply.kind in (ReplyKind.MONEY, ReplyKind.MONTH):
             until = cycle(reply.at if reply.date is None else reply.date, self.cycle.day)[1]
-            return Stop("budget", f"{reply.why}; the next billing cycle begins on {iso(until)[:10]} (UTC)", until)
+            return Stop(
+                StopKind.BUDGET, f"{reply.why}; the next billing cycle begins on {iso(until)[:10]} (UTC)", until
+            )
         if reply.status == 400 and "id" in grant.request.params and self.odd + 1 < FEW:
             self.odd += 1  # one account, or a cursor that has expired: no reason to stop for all
             return None
-        return Stop("failed", reply.why)
+        return Stop(StopKind.FAILED, reply.why)
 
     def _relive(self, ledger: Ledger, now: float) -> None:
         flying: list[tuple[float, int, Grant, Reply | None]] = []  # a heap by arrival
@@ -256,7 +272,7 @@ class WindowPlanner:
         reserved = self._posts(grant.request)
         rows = reply.rows
         posts = len(rows.posts) if isinstance(rows, Page) else rows.posts if isinstance(rows, Answer) else 0
-        posts = reserved if reply.kind == "lost" else posts
+        posts = reserved if reply.kind == ReplyKind.LOST else posts
         self.budget.settle(grant.request, reserved, posts, reply.cost)
         self.cycle.settle(reserved, posts, reply.at)
 
@@ -283,13 +299,13 @@ class WindowPlanner:
             return None
         until = cycle(now, self.cycle.day)[1]
         why = f"the cap of {self.cycle.cap:,} posts in a billing cycle is reached; the next one begins on"
-        return Stop("budget", f"{why} {iso(until)[:10]} (UTC)", until)
+        return Stop(StopKind.BUDGET, f"{why} {iso(until)[:10]} (UTC)", until)
 
     def _nobody(self, endpoint: str) -> Stop:
         place = self.lanes.place(endpoint)
         refused = self.lanes.aside | {name: why for (name, at), why in self.lanes.barred.items() if at == place}
         why = "; ".join(f"{name}: {why}" for name, why in refused.items())
-        return Stop("failed", f"no credential may ask {endpoint} (any more)" + (f": {why}" if why else ""))
+        return Stop(StopKind.FAILED, f"no credential may ask {endpoint} (any more)" + (f": {why}" if why else ""))
 
     def _again_later(self, lane: Way, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         pause = self.backoff.failed(grant, reply, now)
@@ -299,7 +315,7 @@ class WindowPlanner:
         hopeless = self.backoff.hopeless(now)
         if hopeless:
             until = now + max(PROBE, asked) if reply.kind in FAILED and self.backoff.outage else None
-            return Stop("failed", f"{reply.why} ({hopeless}); all is saved, run again later to go on", until)
+            return Stop(StopKind.FAILED, f"{reply.why} ({hopeless}); all is saved, run again later to go on", until)
         heard = reply.kind in FAILED and self.backoff.others.heard(grant)
         short = self.backoff.spared(grant) if reply.kind in FAILED else None
         given_up = pause is None or short == 0.0
@@ -331,7 +347,7 @@ def _until_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
 
     The server's clock tells; without it, or a reset, a window is over after d seconds, and after a day's is asked soon.
     """
-    daily = reply.kind == "day"
+    daily = reply.kind == ReplyKind.DAY
     resets = [limit.resets for limit in reply.limits if limit.left == 0 and limit.daily == daily]
     if not resets or reply.date is None:
         return (LONGEST, False) if daily else (d, True)

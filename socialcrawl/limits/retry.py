@@ -27,7 +27,7 @@ from socialcrawl.draws import uniform
 from socialcrawl.limits.others import SHORT, Others
 from socialcrawl.limits.outage import Outage, Silence
 from socialcrawl.limits.policy import host
-from socialcrawl.model import Grant, Reply
+from socialcrawl.model import Grant, Reply, ReplyKind
 
 TRIES = 3  # times one request is sent before the talk is told that it stays broken
 FEW = 5  # failures in a row after which a run stops in which nothing has worked yet
@@ -93,7 +93,7 @@ class Backoff:
 
     def failed(self, grant: Grant, reply: Reply, now: float) -> float | None:
         """Note a failure at `now`: the seconds to pause, or None where the request is given back to the crawl."""
-        name = "backoff" if reply.kind in ("backoff", "window", "day") else "broken"
+        name = "backoff" if reply.kind in (ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY) else "broken"
         policy = self.policies["billed" if reply.cost and name == "broken" else name]
         self.since = now if self.since is None else self.since
         row = self._row(self._lane(grant, name), grant, now)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.model import Node, Outcome, Pick, Stop
+from socialcrawl.model import Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.protocols import Batch, Columnar, Columns, History, skip_known
 from socialcrawl.refresh.answers import Answers
 from socialcrawl.refresh.estimate import Estimate, estimate
@@ -25,7 +25,7 @@ from socialcrawl.refresh.ranks import NO_SITES
 from socialcrawl.refresh.verdict import Verdict, judge
 from socialcrawl.refresh.view import View
 
-IMPORT, PROBE = "import", "probe"
+IMPORT, PROBE = Act.IMPORT, Act.PROBE
 
 
 class Refresh:
@@ -51,7 +51,7 @@ class Refresh:
         how: How,
         seed: int,
         steps: int | None = None,
-        width: Callable[[str], int] = lambda _: 1,
+        width: Callable[[Act], int] = lambda _: 1,
         *,
         old: Old | None = None,
     ) -> None:
@@ -98,21 +98,21 @@ class Refresh:
         """The next picks, as many as `size` requests answer."""
         if not self.view.old.size:
             return Stop(
-                "failed",
+                StopKind.FAILED,
                 "there is no dataset to refresh yet: bring one (socialcrawl import FILE --as dataset --campaign TOML)",
             )
         if self.how.rank == "asf" and not self.view.old.has_sites:
-            return Stop("failed", f"{NO_SITES}: take another rank, pa+- or pa")
+            return Stop(StopKind.FAILED, f"{NO_SITES}: take another rank, pa+- or pa")
         left = size * self.width(PROBE)
         left = left if self.steps is None else min(left, self.steps - self.taken)
         if left <= 0:
-            return Stop("done", f"all {self.steps} steps are done")
+            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         self.judged = verdict = self.verdict()
         if verdict is not None and verdict.reached:
-            return Stop("done", verdict.why)
+            return Stop(StopKind.DONE, verdict.why)
         rows, scores = self.view.next(left, drawn=verdict is not None and verdict.doubted and self.how.draws)
         if not len(rows):
-            return Stop("done", self._ending())
+            return Stop(StopKind.DONE, self._ending())
         nodes = self.view.nodes[rows].tolist()
         return tuple(
             Pick(self.picks + i, Node(node), PROBE, score)

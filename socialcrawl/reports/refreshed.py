@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls import refreshing
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Node, Stop, Who
+from socialcrawl.model import Node, Stop, StopKind, Who
 from socialcrawl.refresh.cost import shared_out
 from socialcrawl.refresh.crawl import PROBE, Refresh
 from socialcrawl.refresh.estimate import Estimate
@@ -167,7 +167,7 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
     crawl.how = replace(crawl.how, fraction=None)
     chosen = crawl.choose(most or EVERYBODY, 0.0)
     if isinstance(chosen, Stop):
-        if chosen.kind != "done":
+        if chosen.kind != StopKind.DONE:
             raise SettingsError(f"The campaign {settings.name!r} has no order: {chosen.why}.")
         return Order(whole.platform, (), (), np.empty(0, np.int64), training=False, why=chosen.why)
     nodes = [pick.node for pick in chosen]

@@ -11,7 +11,7 @@ from math import isnan
 import numpy as np
 
 from socialcrawl.crawls import past, sampling, tracking
-from socialcrawl.model import Node, Outcome
+from socialcrawl.model import Act, Node, Outcome
 from socialcrawl.protocols import Batch
 from socialcrawl.reports.met import meant
 from socialcrawl.reports.moves import Order, compare, number_places
@@ -26,7 +26,7 @@ from socialcrawl.track.picture import COLUMNS, CRAWLED
 
 DAY = 86_400.0
 WEEK = 7 * DAY  # what lies between then and now, where the campaign has no window
-VISITS = ("seed", "expand", "recrawl")
+VISITS = (Act.SEED, Act.EXPAND, Act.RECRAWL)
 
 
 @dataclass(frozen=True, slots=True)

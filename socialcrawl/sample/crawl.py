@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
-from socialcrawl.model import ON_TOPIC, STEPS, Node, Outcome, Pick, Stop
+from socialcrawl.model import ON_TOPIC, STEPS, Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.protocols import Batch, History, skip_known
 from socialcrawl.sample.ends import complaint, ending
 from socialcrawl.sample.how import How
@@ -25,7 +25,7 @@ from socialcrawl.sample.walks import Walks
 
 REST = 20  # picks after which a node that failed for a while is asked again
 CHUNK = 4096  # nodes whose lists are fixed together when a history is folded
-LINES = ("search", "resolve")
+LINES = (Act.SEARCH, Act.RESOLVE)
 EMPTY = Outcome(-1, Node(-1), 0.0)
 
 
@@ -59,7 +59,7 @@ class Sample:
         missing: why nodes cannot be read.
     """
 
-    def __init__(self, seeds: Seeds, how: How, steps: int | None, width: Callable[[str], int] = lambda _: 1) -> None:
+    def __init__(self, seeds: Seeds, how: How, steps: int | None, width: Callable[[Act], int] = lambda _: 1) -> None:
         self.seeds, self.how, self.steps, self.width = seeds, how, steps, width
         self.walks = Walks(how)
         self.graph = Known(self)
@@ -82,12 +82,12 @@ class Sample:
         if act in LINES:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.begun and not self.seeds.ready:
-            return Stop("failed", complaint(self.seeds, self.missing))
+            return Stop(StopKind.FAILED, complaint(self.seeds, self.missing))
         if self.steps is not None and self.taken >= self.steps:
-            return Stop("done", f"all {self.steps} steps are done")
+            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         if self.begun and not self.needs:
-            return Stop("done", ending(self.walks))
-        most = size * self.width("walk")
+            return Stop(StopKind.DONE, ending(self.walks))
+        most = size * self.width(Act.WALK)
         return self._asking(most if self.steps is None else min(most, self.steps - self.taken))
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
@@ -128,7 +128,7 @@ class Sample:
                 break
         nodes = nodes or late[:most]
         if not self.how.inward:
-            return tuple(Pick(n, node, "walk") for n, node in enumerate(nodes, self.picks))
+            return tuple(Pick(n, node, Act.WALK) for n, node in enumerate(nodes, self.picks))
         asked = [(node, act) for node in nodes for act in self._acts(node)]
         return tuple(Pick(self.picks + i, node, act) for i, (node, act) in enumerate(asked))
 
@@ -143,8 +143,8 @@ class Sample:
         order = sorted((walkers[number].steps, number) for number in self.needs)
         yield from dict.fromkeys(node for _, number in order for node in self.needs[number])
 
-    def _acts(self, node: Node) -> Sequence[str]:
-        return [act for act in ("walk", "inward") if act not in self._half.get(node, ())]
+    def _acts(self, node: Node) -> Sequence[Act]:
+        return [act for act in (Act.WALK, Act.INWARD) if act not in self._half.get(node, ())]
 
     # -- Learning
 
@@ -166,7 +166,7 @@ class Sample:
             self._half.setdefault(pick.node, {})[pick.act] = outcome
         elif outcome.missing == "temporary" and self._fail(pick):
             return
-        elif pick.act == "inward":  # that nobody can be asked is no reason not to go there
+        elif pick.act == Act.INWARD:  # that nobody can be asked is no reason not to go there
             self._half.setdefault(pick.node, {})["inward"] = EMPTY
         else:
             self._lose(pick.node, outcome.missing)
@@ -179,7 +179,7 @@ class Sample:
     def _complete(self, node: Node) -> None:
         """Note a node as read when all is known that its list is made of."""
         half = self._half[node]
-        there = next((outcome for act, outcome in half.items() if act != "inward"), None)
+        there = next((outcome for act, outcome in half.items() if act != Act.INWARD), None)
         if there is not None and "inward" in half:
             del self._half[node]
             self._read(node, there, half["inward"])

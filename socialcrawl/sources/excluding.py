@@ -4,18 +4,18 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from socialcrawl.model import Node, Outcome, Reply, Request, Who
+from socialcrawl.model import Act, Node, Outcome, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
 
 EXCLUDED = "excluded"  # why the outcome of such a pick is missing
 ACTS = (
-    "resolve",
-    "seed",
-    "expand",
-    "recrawl",
-    "probe",
-    "walk",
-    "inward",
+    Act.RESOLVE,
+    Act.SEED,
+    Act.EXPAND,
+    Act.RECRAWL,
+    Act.PROBE,
+    Act.WALK,
+    Act.INWARD,
 )  # what is done to an account; a search asks for none
 
 
@@ -57,7 +57,7 @@ class Excluding:
     def __init__(self, source: Source, accounts: Accounts) -> None:
         self.source, self.accounts = source, accounts
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 

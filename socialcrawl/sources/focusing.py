@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import ON_TOPIC, WIDER, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
 from socialcrawl.sources.excluding import starred
 
@@ -85,13 +85,13 @@ class Focus:
     def __init__(self, source: Source, predicate: Predicate, wider: Predicate | None = None) -> None:
         self.source, self.predicate, self.wider = source, predicate, wider
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """See `protocols.Source.talks`."""
-        walks = {pick.n: pick for pick in batch if pick.act == "walk"}
+        walks = {pick.n: pick for pick in batch if pick.act == Act.WALK}
         talks = self.source.talks(batch, accounts)
         return [self._judged(talk, walks, accounts) for talk in talks] if walks else talks
 

@@ -33,7 +33,7 @@ import httpx
 
 from socialcrawl.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_CHUNKS, MAX_HEADERS, Share, share_heaps
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import Grant, Received, Reply
+from socialcrawl.model import Grant, Received, Reply, ReplyKind
 from socialcrawl.secret import redacted
 from socialcrawl.sources.network import (
     PRIVATE,
@@ -160,9 +160,9 @@ class HttpClient:
             with exchanging(exchange), _sending(self._pool(asked, exchange), request) as response:
                 body, is_cut = _read(response, exchange, max_bytes, cut=cut or response.status >= 400)
         except PrivateAddressError:
-            return Reply("missing", self.now(), why=PRIVATE)
+            return Reply(ReplyKind.MISSING, self.now(), why=PRIVATE)
         except httpx.InvalidURL as error:
-            return Reply("invalid", self.now(), why=f"the address cannot be asked ({redacted(str(error))})")
+            return Reply(ReplyKind.INVALID, self.now(), why=f"the address cannot be asked ({redacted(str(error))})")
         except FAILURES as error:
             return self._failed(error, exchange, dearest)
         finally:
@@ -177,10 +177,10 @@ class HttpClient:
 
     def _failed(self, error: Exception, exchange: Exchange, dearest: int) -> Reply:
         if isinstance(error, ProxyError):
-            return Reply("broken", self.now(), why=str(error))
+            return Reply(ReplyKind.BROKEN, self.now(), why=str(error))
         if exchange.sent:
-            return Reply("lost", self.now(), cost=dearest, why=_explain_loss(error, exchange))
-        return Reply("broken", self.now(), why=f"the connection failed: {explain_failure(error)}")
+            return Reply(ReplyKind.LOST, self.now(), cost=dearest, why=_explain_loss(error, exchange))
+        return Reply(ReplyKind.BROKEN, self.now(), why=f"the connection failed: {explain_failure(error)}")
 
     def _request(
         self, method: str, url: httpx.URL, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
@@ -265,7 +265,7 @@ def bounded(send: Callable[[W, Grant], Reply]) -> Callable[[W, Grant], Reply]:
             return send(wire, grant)
         except MemoryError:
             why = "the answer needed more memory than this machine has: fewer requests at a time help"
-            return Reply("lost", wire.now(), cost=grant.request.most, why=why)
+            return Reply(ReplyKind.LOST, wire.now(), cost=grant.request.most, why=why)
         finally:
             _give_back()
             _answering.share = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import Act, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 
 
@@ -53,7 +53,7 @@ class Known:
     def __init__(self, graph: KnownGraph) -> None:
         self.graph = graph
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """One node a pick."""
         return 1
 

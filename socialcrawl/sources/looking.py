@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import numpy as np
 
-from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reply, ReplyKind, Request, Who
 from socialcrawl.sources.reading import Reading
 
 MOST = 4  # requests for the same accounts at most: twice the platform, and what the database answered
@@ -42,9 +42,9 @@ def looked_up(
         about = [pick for pick in left if pick.n in first or pick.node in told]
         part += 1
         asked.update(pick.n for pick in about)
-        if reply.kind != "held":
+        if reply.kind != ReplyKind.HELD:
             sent.update(pick.n for pick in about)
-        if not (anew and reply.kind == "held"):
+        if not (anew and reply.kind == ReplyKind.HELD):
             outcomes |= {pick.n: judge(pick, reply) for pick in about}
             done = {pick.n for pick in about if reply.kind in PUT_OFF or pick.node in told}
             left = [pick for pick in left if pick.n not in done]

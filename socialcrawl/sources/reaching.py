@@ -11,7 +11,7 @@ from dataclasses import replace
 from socket import SOCK_STREAM, create_connection, gaierror, getaddrinfo
 from urllib.request import getproxies
 
-from socialcrawl.model import FAILED, Page, Reply
+from socialcrawl.model import FAILED, Page, Reply, ReplyKind
 
 NAMELESS = {
     getattr(socket, name) for name in ("EAI_NONAME", "EAI_NODATA") if hasattr(socket, name)
@@ -49,8 +49,8 @@ class Reaching:
         if reply.kind not in FAILED or getproxies():
             return reply
         if _nameless(host) and (self._seen is None or self._up()):
-            return replace(reply, kind="missing", rows=gone, cursor=NOWHERE, why=f"there is no host {host}")
-        return replace(reply, kind="missing", cursor=DOWN) if self._up() else reply
+            return replace(reply, kind=ReplyKind.MISSING, rows=gone, cursor=NOWHERE, why=f"there is no host {host}")
+        return replace(reply, kind=ReplyKind.MISSING, cursor=DOWN) if self._up() else reply
 
     def _up(self) -> bool:
         """Whether the network is: a host answered a moment ago, or takes a connection."""

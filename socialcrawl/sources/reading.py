@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from socialcrawl.model import PUT_OFF, Outcome, Pick, Reply
+from socialcrawl.model import PUT_OFF, Outcome, Pick, Reply, ReplyKind
 from socialcrawl.relevance import worth
 from socialcrawl.sources.marks import newest
 
@@ -30,7 +30,7 @@ class Reading:
 
         Posts of pages that come again count once: the store knows which the pick has read.
         """
-        if reply.kind != "invalid" or cursor is None or self._anew:
+        if reply.kind != ReplyKind.INVALID or cursor is None or self._anew:
             return False
         self._anew = True
         return True
@@ -39,12 +39,12 @@ class Reading:
         """Add a page; False if there is nothing more to ask."""
         self.at = reply.at
         answer = reply.answer
-        if reply.kind == "invalid" and self.posts:
+        if reply.kind == ReplyKind.INVALID and self.posts:
             return False  # a later page that cannot be had at all: what was read stays
         if reply.kind in PUT_OFF:
             self.missing = "temporary"
             return False
-        if reply.kind == "missing" and self.posts:
+        if reply.kind == ReplyKind.MISSING and self.posts:
             return False  # gone between two pages: what was read stays
         self.missing = answer.missing.get(self.pick.node)
         self.posts += answer.posts

@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select, text
 
-from socialcrawl.model import Who
+from socialcrawl.model import Act, Who
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.counted import counted
 from socialcrawl.store.linked import numbers
@@ -22,7 +22,7 @@ from socialcrawl.store.tables import account, link, outcome, pick, post, request
 Ints = NDArray[np.int64]
 Key = TypeVar("Key", int, str)
 
-READ = ("seed", "expand", "recrawl", "import", "walk")  # acts that read an account
+READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.IMPORT, Act.WALK)  # acts that read an account
 SAME = "same-as:"
 SOME = 10_000  # accounts that are looked up together
 HELD = """
@@ -73,7 +73,7 @@ def searches(connection: Connection, campaign: int) -> int:
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     told = select(func.count()).select_from(outcome).join(pick, both)
     with connection.begin():
-        mine = told.where(pick.c.campaign == campaign, pick.c.act == "search", outcome.c.missing.is_(None))
+        mine = told.where(pick.c.campaign == campaign, pick.c.act == Act.SEARCH, outcome.c.missing.is_(None))
         return int(connection.execute(mine).scalar_one())
 
 

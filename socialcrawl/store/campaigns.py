@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import Connection, exists, func, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.model import Node, iso
+from socialcrawl.model import Act, Node, iso
 from socialcrawl.relevance import Hits
 from socialcrawl.store import epochs, versions
 from socialcrawl.store.address import Where, of
@@ -230,7 +230,7 @@ class _Moved:
         )
         since = self.connection.execute(made).scalar() or 0
         asked = exists().where(
-            pick.c.campaign == self.campaign, pick.c.n >= since, pick.c.act.in_(("seed", "expand", "recrawl"))
+            pick.c.campaign == self.campaign, pick.c.n >= since, pick.c.act.in_((Act.SEED, Act.EXPAND, Act.RECRAWL))
         )
         return bool(self.connection.execute(select(asked)).scalar_one())
 

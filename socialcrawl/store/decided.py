@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from socialcrawl.model import Node, Outcome, unix
+from socialcrawl.model import Act, Node, Outcome, unix
 from socialcrawl.protocols import Batch
 from socialcrawl.store import reading
 from socialcrawl.store.erasure.sparing import FORGOTTEN
@@ -96,13 +96,13 @@ def find_forgotten(connection: Connection, campaign: int) -> set[int]:
 
 def find_first_picks(connection: Connection, campaign: int) -> dict[int, int]:
     """The first pick.n of each account and query that is asked before an estimator chooses."""
-    line = pick.c.act.in_(("search", "resolve", "seed", "walk"))
+    line = pick.c.act.in_((Act.SEARCH, Act.RESOLVE, Act.SEED, Act.WALK))
     rows = select(pick.c.node, func.min(pick.c.n)).where(pick.c.campaign == campaign, line).group_by(pick.c.node)
     return {int(node): int(n) for node, n in connection.execute(rows)}
 
 
 def find_searches(connection: Connection, campaign: int) -> list[Node]:
     """The queries that a campaign has searched, in order."""
-    mine = select(pick.c.node).where(pick.c.campaign == campaign, pick.c.act == "search")
+    mine = select(pick.c.node).where(pick.c.campaign == campaign, pick.c.act == Act.SEARCH)
     found = connection.execute(mine.group_by(pick.c.node).order_by(func.min(pick.c.n))).scalars()
     return [Node(node) for node in found]

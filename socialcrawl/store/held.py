@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
-from socialcrawl.model import ANSWERED, Answer, Reply, Request, Who, iso
+from socialcrawl.model import ANSWERED, Answer, Reply, ReplyKind, Request, Who, iso
 from socialcrawl.optouts import declines
 from socialcrawl.relevance import Hits, Links
 from socialcrawl.store import answers
@@ -95,7 +95,7 @@ class Held:
         mine = [row for row in known if (row.campaign, row.n) == (self._write.campaign, asked.key[0])]
         if any(row.part != asked.key[1] for row in mine):
             return None  # this talk got that answer already, and asks once more: its list had led back to itself
-        if any(row.kind == "held" for row in mine):
+        if any(row.kind == ReplyKind.HELD for row in mine):
             return None  # this pick was told so before, and still it asks: that did not help
         look_up = asked.endpoint in LOOK_UPS
         reply = self._users(asked, since, now) if look_up else self._posts(known, since, now, asked.key)
@@ -113,7 +113,7 @@ class Held:
         kept = (
             None if row.nodes is None else self._page(row, iso(now), key)
         )  # None: the account is gone, or no page came
-        return None if kept is None else Reply("held", now, kept, row.cursor, limits=[])
+        return None if kept is None else Reply(ReplyKind.HELD, now, kept, row.cursor, limits=[])
 
     def _page(self, row: Any, now: str, asker: tuple[int, int]) -> Answer | None:
         """A page counted anew; its hits are written."""
@@ -155,7 +155,7 @@ class Held:
         same = self._nodes.claims({row.handle: row.node for row in rows})
         hidden = {row.node: "protected" for row in rows if row.protected}
         about = {row.node: row.platform_id for row in rows}
-        return Reply("held", now, Answer(found=about, missing={**hidden, **silent, **same}), limits=[])
+        return Reply(ReplyKind.HELD, now, Answer(found=about, missing={**hidden, **silent, **same}), limits=[])
 
     def _whole(self, row: Any, since: str, *, heeded: bool) -> bool:
         """Whether a profile is young enough, and says whether the posts can be read at all."""

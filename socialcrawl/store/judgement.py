@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.intervals import CONFIDENCE, Interval, mean_of
-from socialcrawl.model import Outcome
+from socialcrawl.model import Act, Outcome
 from socialcrawl.protocols import Batch
 
 Floats = NDArray[np.float64]
@@ -137,7 +137,7 @@ def scored_of(
         (pick.score, *(shadows[pick.n][name] for name in names), outcome.value)
         for batch, outcomes in history
         for pick, outcome in zip(batch, outcomes, strict=True)
-        if pick.act == "expand" and outcome.missing is None and shadows.get(pick.n, {}).keys() >= set(names)
+        if pick.act == Act.EXPAND and outcome.missing is None and shadows.get(pick.n, {}).keys() >= set(names)
     ]
     columns = np.array(told, np.float64).reshape(-1, 2 + len(names)).T
     return Scored(("", *names), columns[:-1], columns[-1])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, case, func, select
 
-from socialcrawl.model import Grant, Reply, Request, iso, unix
+from socialcrawl.model import Grant, Reply, ReplyKind, Request, iso, unix
 from socialcrawl.protocols import Sums
 from socialcrawl.store import reading
 from socialcrawl.store.database import unlocked
@@ -20,7 +20,7 @@ LEDGER = (
     "cursor", "headers",
 )  # fmt: skip
 DAY = func.substr(func.coalesce(request.c.arrived_at, request.c.sent_at), 1, 10).label("day")
-LOST = request.c.arrived_at.is_(None) | (request.c.kind == "lost")
+LOST = request.c.arrived_at.is_(None) | (request.c.kind == ReplyKind.LOST)
 
 
 class Requests:

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, select, update
 
-from socialcrawl.model import USEFUL, unix
+from socialcrawl.model import USEFUL, ReplyKind, unix
 from socialcrawl.store.tables import campaign, request
 from socialcrawl.store.trouble import in_words
 
@@ -25,7 +25,7 @@ def keep_refresh_rate(connection: Connection, number: int, rate: int) -> None:
 def latencies(connection: Connection, number: int) -> list[float]:
     """The seconds that the latest answers to a campaign took, oldest first."""
     sent = select(request.c.sent_at, request.c.arrived_at).where(
-        request.c.campaign == number, request.c.kind.in_([kind for kind in USEFUL if kind != "held"])
+        request.c.campaign == number, request.c.kind.in_([kind for kind in USEFUL if kind != ReplyKind.HELD])
     )
     with in_words(connection), connection.begin():
         rows = connection.execute(sent.order_by(request.c.id.desc()).limit(LATEST)).all()

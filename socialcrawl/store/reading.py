@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import Connection, Row
 
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Answer, Node, Pick, Reply, unix
+from socialcrawl.model import Act, Answer, Node, Pick, Reply, ReplyKind, unix
 from socialcrawl.store import answers
 
 
@@ -21,14 +21,14 @@ def pick(row: Row[Any], columns: Sequence[str] = COLUMNS) -> Pick:
     """The pick of a row of table `pick`, whose features are called `columns`."""
     features = orjson.loads(row.features) if row.features else {}
     x = tuple(float("inf") if features[c] is None else float(features[c]) for c in columns) if features else ()
-    return Pick(row.n, Node(row.node), row.act, row.score, x, row.since or "")
+    return Pick(row.n, Node(row.node), Act(row.act), row.score, x, row.since or "")
 
 
 def reply(row: Row[Any]) -> Reply:
     """The reply of a settled row of table `request`, its answer reduced to counts."""
     date, limits = answers.from_headers(row.headers)
     return Reply(
-        row.kind,
+        ReplyKind(row.kind),
         unix(row.arrived_at),
         rows=Answer(posts=row.posts),
         cursor=row.cursor,

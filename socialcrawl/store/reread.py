@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from socialcrawl.model import ANSWERED, USEFUL
+from socialcrawl.model import ANSWERED, USEFUL, ReplyKind
 from socialcrawl.relevance import Hits
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.counted import counted
@@ -128,13 +128,15 @@ class Reread:
             told |= request.c.nodes.is_not(None)  # of pages without posts, those that tell whom an account follows
         some = select(request.c.id, *(request.c[name] for name in PAGE)).where(mine, request.c.kind.in_(USEFUL), told)
         rows = self.connection.execute(some.order_by(request.c.n, request.c.part, request.c.id)).all()
-        held = [row for row in rows if row.kind == "held"]
+        held = [row for row in rows if row.kind == ReplyKind.HELD]
         origins: dict[str, list[Any]] = {}
         for one in self._asked.rows(list({row.digest for row in held if row.digest is not None})):
             origins.setdefault(one.digest, []).append(one)
         made_of = {row.id: _origin(row, origins.get(row.digest, ())) for row in held}
         # Exports tell of held answers too what they had.
-        return [(row, made_of[row.id] if row.kind == "held" and row.nodes is None else came_of(row)) for row in rows]
+        return [
+            (row, made_of[row.id] if row.kind == ReplyKind.HELD and row.nodes is None else came_of(row)) for row in rows
+        ]
 
     def read(
         self, pages: Sequence[tuple[Any, Came | None]], counts: Mapping[str, int]

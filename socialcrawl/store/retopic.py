@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select
 
+from socialcrawl.model import Act
 from socialcrawl.relevance import Hits, worth
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import inserting, setting
@@ -58,7 +59,7 @@ class _Anew:
         pages = self.reread.pages(picks[0].n, picks[-1].n)
         counts = self._of(key for _, came in pages if came is not None for key in came.ids)
         sums, unknown = self.reread.read(pages, counts)
-        valued = [row for row in picks if row.at is not None and row.missing is None and row.act != "search"]
+        valued = [row for row in picks if row.at is not None and row.missing is None and row.act != Act.SEARCH]
         by_author = [row for row in valued if row.n in unknown or (row.posts and row.n not in sums)]
         sums |= self.reread.by_author(by_author, self._of)
         found = [(row.n, sums.get(row.n, Sum(self.reread.linking))) for row in valued]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
-from socialcrawl.model import Outcome, Stop, Wait
+from socialcrawl.model import Outcome, Stop, StopKind, Wait
 from socialcrawl.protocols import Batch, Crawl, History
 from socialcrawl.store.address import Where, of
 from socialcrawl.store.database import unlocked
@@ -108,7 +108,7 @@ class Roomy:
         choice = self.inner.choose(size, now)
         if isinstance(choice, Wait | Stop) or (why := self.reserve.lacks()) is None:
             return choice
-        return Stop("room", why, now + AGAIN)
+        return Stop(StopKind.ROOM, why, now + AGAIN)
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Let the inner crawl learn."""

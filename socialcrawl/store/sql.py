@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Grant, Node, Outcome, Page, Reply, Request, Who, iso
+from socialcrawl.model import Act, Grant, Node, Outcome, Page, Reply, ReplyKind, Request, Who, iso
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.relevance import Links
 from socialcrawl.store import address, answers, reading, sampled, standing
@@ -207,7 +207,7 @@ class SqlStore:
 
     def _note(self, batch: Batch) -> None:
         if self._held is not None:
-            self._held.returning = frozenset(pick.n for pick in batch if pick.act == "recrawl")
+            self._held.returning = frozenset(pick.n for pick in batch if pick.act == Act.RECRAWL)
 
     def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: Barred) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""
@@ -227,7 +227,7 @@ class SqlStore:
         billed = bill(payer, reply, billed_as(whole, gone, self._write.platform), self.tariff, self._charges)
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.
-        noted = reply.kind == "ok" and bool(page.posts or page.follows or not page.accounts)
+        noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
         self._write.settlement(number, reply, billed, page, answers.nodes(pairs, kept) if noted else None)
         return reply
 

@@ -74,9 +74,9 @@ class Writes:
 
     def picks(self, batch: Batch) -> None:
         """Write a decision: one row a pick, and what those who looked on thought of it, where that is a number."""
-        first = batch[0].n
+        first, number = batch[0].n, self.campaign
         self._pick.run([
-            (self.campaign, p.n, first, p.node, p.act, p.score, self._features(p.x), p.since or None) for p in batch
+            (number, p.n, first, p.node, p.act.value, p.score, self._features(p.x), p.since or None) for p in batch
         ])  # fmt: skip
         told = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
         self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in told])
@@ -175,4 +175,4 @@ def _settlement(reply: Reply) -> tuple[Any, ...]:
     kept = reply.answer
     answer = answers.packed(kept) if reply.kind in USEFUL else None
     headers = answers.headers(reply)
-    return iso(reply.at), reply.kind, reply.status, kept.posts, reply.cost, reply.cursor, headers, answer
+    return iso(reply.at), reply.kind.value, reply.status, kept.posts, reply.cost, reply.cursor, headers, answer

@@ -4,7 +4,7 @@ from functools import partial
 
 from socialcrawl.chance import chance
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Node
+from socialcrawl.model import Act, Node
 from socialcrawl.track.expansion import EXPANSIONS, Barred, Policy, expansion
 from socialcrawl.track.picture import Picture
 from socialcrawl.track.recrawl import POLICIES, RECRAWLS
@@ -52,7 +52,7 @@ class Aimed:
     """A choice whose policies are settled; None for one that is never asked."""
 
     def __init__(self, expansion: Policy | None, recrawl: Policy | None, p: float, seed: int) -> None:
-        self.policies = {"expand": expansion, "recrawl": recrawl}
+        self.policies = {Act.EXPAND: expansion, Act.RECRAWL: recrawl}
         self.p, self.seed = p, seed
 
     @property
@@ -60,11 +60,11 @@ class Aimed:
         """The columns that policies go by."""
         return {policy.column for policy in self.policies.values() if policy is not None}
 
-    def pick(self, picture: Picture, n: int, barred: Barred) -> tuple[str, Node, float] | None:
+    def pick(self, picture: Picture, n: int, barred: Barred) -> tuple[Act, Node, float] | None:
         """(act, node, score) of pick number n; None where there is nobody, `barred` left out. Changes nothing."""
         draw = partial(_draw, self.seed, n)
         back = draw("mix") < self.p
-        for act in ("recrawl", "expand") if back else ("expand", "recrawl"):
+        for act in (Act.RECRAWL, Act.EXPAND) if back else (Act.EXPAND, Act.RECRAWL):
             policy = self.policies[act]
             if policy is not None and (node := policy.pick(picture, draw, barred)) is not None:
                 return act, node, picture.at(picture.row(node), policy.column)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.collect.seeds import SAME, TRIES, Seeds
 from socialcrawl.importance.opic import Cash
-from socialcrawl.model import Node, Outcome, Pick, Stop, Wait
+from socialcrawl.model import Act, Node, Outcome, Pick, Stop, StopKind, Wait
 from socialcrawl.protocols import Batch, History, skip_known
 from socialcrawl.track.choice import Choice
 from socialcrawl.track.picture import CRAWLED, FRONTIER, GONE, Picture
@@ -58,7 +58,7 @@ class Track:
         seeds: Seeds,
         choice: Choice,
         steps: int | None,
-        width: Callable[[str], int] = lambda _: 1,
+        width: Callable[[Act], int] = lambda _: 1,
         *,
         mark: Callable[[float], str] = lambda _: "",
         window: float | None = None,
@@ -92,10 +92,10 @@ class Track:
         if nodes:
             return tuple(self._in_line(self.picks + i, node, act, now) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported:
-            return Stop("failed", self.seeds.complaint())
+            return Stop(StopKind.FAILED, self.seeds.complaint())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
-            return Stop("done", f"all {self.steps} steps are done")
+            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         self.picture.wake(now)
         return self._returning(left, now) or self._picked(left, now) or self._later(left, now)
 
@@ -145,7 +145,7 @@ class Track:
         """Seeds that were away before anybody could read them: no policy need ask for those who were named."""
         picture = self.picture
         rows = [row for row in picture.away if picture.may_return(row) and self._is_unread_seed(row)][:left]
-        return tuple(self._in_line(self.picks + i, picture.nodes[row], "seed", now) for i, row in enumerate(rows))
+        return tuple(self._in_line(self.picks + i, picture.nodes[row], Act.SEED, now) for i, row in enumerate(rows))
 
     def _is_unread_seed(self, row: int) -> bool:
         return self.picture.state[row] == FRONTIER and self.picture.nodes[row] in self.seeds
@@ -162,11 +162,11 @@ class Track:
                 barred |= {node}
         return tuple(picked)
 
-    def _in_line(self, n: int, node: Node, act: str, now: float) -> Pick:
+    def _in_line(self, n: int, node: Node, act: Act, now: float) -> Pick:
         """A pick of the line of the seeds."""
-        return Pick(n, node, act, since=self._since(node, now) if act == "seed" else "")
+        return Pick(n, node, act, since=self._since(node, now) if act == Act.SEED else "")
 
-    def _pick(self, n: int, node: Node, act: str, score: float, now: float) -> Pick:
+    def _pick(self, n: int, node: Node, act: Act, score: float, now: float) -> Pick:
         return Pick(n, node, act, score, self.picture.features(self.picture.row(node)), self._since(node, now))
 
     def _since(self, node: Node, now: float) -> str:
@@ -179,7 +179,7 @@ class Track:
 
     def _later(self, left: int, now: float) -> Batch | Wait | Stop:
         """With nobody to ask now: wait for the next whose rest is over, or ask those before their time who failed."""
-        soonest = self.picture.soonest() if self.choice.policies["recrawl"] is not None else None
+        soonest = self.picture.soonest() if self.choice.policies[Act.RECRAWL] is not None else None
         pause = self._pause()
         if soonest is not None:
             until = soonest if pause is None else min(soonest, pause)
@@ -188,22 +188,22 @@ class Track:
         if nodes:
             return tuple(self._late(self.picks + i, node, now) for i, node in enumerate(nodes))
         if self.seeds.unread and not self.imported:
-            return Stop("failed", self.seeds.complaint())
+            return Stop(StopKind.FAILED, self.seeds.complaint())
         if pause is not None:
             return Wait(pause, "nobody is left to ask but accounts that could not be read, and may be back by then")
-        return Stop("done", "there is nobody left to ask: every account in reach was visited, or cannot be read")
+        return Stop(StopKind.DONE, "there is nobody left to ask: every account in reach was visited, or cannot be read")
 
     def _pause(self) -> float | None:
         """When the next pause is over of those who are away and would be asked; None where there is nobody."""
         policies = self.choice.policies
-        states = [state for act, state in (("expand", FRONTIER), ("recrawl", CRAWLED)) if policies[act] is not None]
+        states = [state for act, state in ((Act.EXPAND, FRONTIER), (Act.RECRAWL, CRAWLED)) if policies[act] is not None]
         pauses = self.picture.pauses()
         wanted = (row for row in pauses if self.picture.state[row] in states or self._is_unread_seed(row))
         return min((pauses[row] for row in wanted), default=None)
 
     def _late(self, n: int, node: Node, now: float) -> Pick:
-        crawled = self.picture.is_crawled(node)
-        return self._pick(n, node, "recrawl" if crawled else "seed" if node in self.seeds else "expand", 0.0, now)
+        unread = Act.SEED if node in self.seeds else Act.EXPAND
+        return self._pick(n, node, Act.RECRAWL if self.picture.is_crawled(node) else unread, 0.0, now)
 
     # -- Learning
 
@@ -211,13 +211,13 @@ class Track:
         self.picks = pick.n + 1
         self.latest = max(self.latest, outcome.at)
         self.picture.learn(self.latest)
-        if pick.act in ("search", "resolve"):
+        if pick.act in (Act.SEARCH, Act.RESOLVE):
             self.seeds.absorb(pick, outcome, self._asked)
             return
         node, missing = pick.node, outcome.missing
-        if pick.act in ("seed", "import"):
+        if pick.act in (Act.SEED, Act.IMPORT):
             self._sow(node)
-            if pick.act == "seed":
+            if pick.act == Act.SEED:
                 self.seeds.done(node, missing)
             else:
                 self.seeds.bring(node)
@@ -231,9 +231,9 @@ class Track:
         self.failures.pop(node, None)
         self._found(node)
         gain = visit(self.picture, node, outcome, pick.since)
-        if pick.act == "seed":
+        if pick.act == Act.SEED:
             self.seed_relevance += gain
-        elif pick.act != "import":
+        elif pick.act != Act.IMPORT:
             self.relevance += gain
 
     def _asked(self, node: Node) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
+from socialcrawl.model import ReplyKind
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.store.bills import Answered, Fetched, find_loose_pages, read_bills
 from socialcrawl.store.database import Opened
@@ -24,7 +25,17 @@ UNLISTED = "an older program did not write down which posts came"
 NO_QUESTION = "held answers whose questions are not there: erased, or in an export"
 PROFILES = "held answers to look-ups, made of the profiles that are stored"
 OTHER_PRICES = "every price differs: another price table was in force"
-FREE = ("window", "day", "month", "money", "backoff", "refused", "broken", "held")  # kinds that bring and cost nothing
+FREE = (
+    ReplyKind.WINDOW,
+    ReplyKind.DAY,
+    ReplyKind.MONTH,
+    ReplyKind.MONEY,
+    ReplyKind.BACKOFF,
+    ReplyKind.REFUSED,
+    ReplyKind.BROKEN,
+    ReplyKind.HELD,
+)
+"""Kinds of replies that bring nothing and cost nothing."""
 Watch = Callable[[str, int, int | None], None]
 
 
@@ -58,11 +69,11 @@ class Bills:
         for rows in read_bills(self.connection, self.story.begun.id):
             self.place = f"request {rows[0].id} to {rows[-1].id}"
             first = self._fetched.of([key for row in rows for key in _ids(row)])
-            held = {row.digest for row in rows if row.kind == "held" and row.digest is not None}
+            held = {row.digest for row in rows if row.kind == ReplyKind.HELD and row.digest is not None}
             answered = self._answered.of(sorted(held))
             for row in rows:
                 self._budgets.add(row)
-                if row.kind == "held":
+                if row.kind == ReplyKind.HELD:
                     self._held(row, answered.get(row.digest, row.id))
                 else:
                     self._page(row)
@@ -111,15 +122,15 @@ class Bills:
             self.costs.leave(str(self._why))
         elif row.arrived_at is None:
             self.costs.leave(UNANSWERED)
-        elif row.kind in FREE or (row.kind == "lost" and row.cost != row.most):
-            self._hold(place, row.cost, row.most if row.kind == "lost" else 0)
-        elif row.kind == "lost":
+        elif row.kind in FREE or (row.kind == ReplyKind.LOST and row.cost != row.most):
+            self._hold(place, row.cost, row.most if row.kind == ReplyKind.LOST else 0)
+        elif row.kind == ReplyKind.LOST:
             self.costs.leave(UNANSWERED)
         elif self._prices.known(row.endpoint) is None:
             self.costs.leave(UNPRICED)
         elif row.new_posts is not None and not fresh <= row.new_posts:
             self.costs.differ(place, "new_posts", row.new_posts, fresh)
-        elif row.kind == "invalid":
+        elif row.kind == ReplyKind.INVALID:
             self._reckon(place, row, REFUSED)
         else:
             self._reckon(place, row, INCLUDED)
@@ -132,7 +143,7 @@ class Bills:
         posts = row.new_posts if prices.once_a_day else row.posts
         told = post * (posts or 0) + user * (row.new_users or 0)
         fee = prices.fee(row.endpoint)
-        rest = row.cost - told - (fee if row.kind == "ok" or row.cost - told >= fee else 0)
+        rest = row.cost - told - (fee if row.kind == ReplyKind.OK or row.cost - told >= fee else 0)
         unit = min((one for one in (post, user) if one), default=0)
         if rest > 0 and unit and rest % unit == 0 and (why == REFUSED or row.new_users is None or row.posts):
             self.costs.leave(why)
@@ -156,4 +167,4 @@ def _prices(story: Story) -> tuple[Policy | None, str | None]:
 
 
 def _ids(row: Any) -> Sequence[str]:
-    return json.loads(row.post_ids) if row.post_ids and row.kind != "held" else ()
+    return json.loads(row.post_ids) if row.post_ids and row.kind != ReplyKind.HELD else ()

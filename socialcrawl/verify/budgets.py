@@ -6,7 +6,7 @@ from typing import Any
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import MILLS_PER_DOLLAR, unix
+from socialcrawl.model import MILLS_PER_DOLLAR, ReplyKind, unix
 from socialcrawl.plan import about
 from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import Opened
@@ -47,13 +47,13 @@ class Budgets:
 
     def add(self, row: Any) -> None:
         """Count a request; those of a ledger come in the order in which they were sent."""
-        if row.kind == "held":
+        if row.kind == ReplyKind.HELD:
             return
         sent = unix(row.sent_at)
         self._began = sent if self._began is None else min(self._began, sent)
         endpoint = None if self._prices is None else self._prices.known(row.endpoint)
         of_posts = endpoint is not None and endpoint.returns == "post"
-        lost = row.arrived_at is None or row.kind == "lost"
+        lost = row.arrived_at is None or row.kind == ReplyKind.LOST
         self._used["max_requests"] += 1
         self._used["max_posts"] += min(row.items, row.items if lost else row.posts or 0) if of_posts else 0
         self._used["max_money"] += row.most if row.cost is None else min(row.most, row.cost)

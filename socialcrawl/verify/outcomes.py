@@ -10,7 +10,7 @@ from typing import Any
 
 from socialcrawl.crawls import predicate, wider
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import ON_TOPIC, WIDER, Node, Who, iso, unix
+from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Who, iso, unix
 from socialcrawl.plan import about
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.sections.refreshing import WEB
@@ -28,9 +28,9 @@ from socialcrawl.verify.posts import Posts
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
 from socialcrawl.verify.story import Story
 
-READ = ("seed", "expand", "recrawl", "walk", "import")  # acts that read an account's posts
-FOUND = ("search", "inward")  # acts that find accounts by posts of others
-TOGETHER = ("resolve", "probe")  # acts of which one request serves many picks
+READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT)  # acts that read an account's posts
+FOUND = (Act.SEARCH, Act.INWARD)  # acts that find accounts by posts of others
+TOGETHER = (Act.RESOLVE, Act.PROBE)  # acts of which one request serves many picks
 PROFILES = (*LOOK_UPS, LOOK_UP)  # endpoints that say whether an account is there, before its posts are asked for
 CLEANED = "@forgotten"  # what stands in texts for names that were erased
 NO_PAGE = "look-ups of accounts, whose answers are not kept"
@@ -200,7 +200,7 @@ class Outcomes:
 
     def _names(self, picks: Sequence[Any]) -> Mapping[int, Who]:
         """What those are called whom a walk read, as that may tell who is on topic."""
-        walks = [row.node for row in picks if row.act == "walk"]
+        walks = [row.node for row in picks if row.act == Act.WALK]
         return called(self.connection, walks) if walks and self._judges else {}
 
     def _one(self, row: Any, read: Sum, links: Sequence[Any], why: str | None, named: Mapping[int, Who]) -> None:
@@ -208,17 +208,17 @@ class Outcomes:
         if row.missing is not None:
             self._hold(row, {"value": 0.0, "occurrences": 0}, FORGOTTEN if row.missing == "forgotten" else None)
             self._linked(row, links, Sum(self._reread.linking), None)
-        elif row.act == "resolve":
+        elif row.act == Act.RESOLVE:
             self.outcomes.leave(NO_PAGE)
-        elif row.act == "probe":
+        elif row.act == Act.PROBE:
             self._probed(row)
         elif row.act in FOUND:
             self._hold(row, {"posts": read.posts, "value": 0.0, "occurrences": 0}, why)
             why = why or self._lacking.answers
-            own = {row.node} if row.act == "inward" else set()
+            own = {row.node} if row.act == Act.INWARD else set()
             read.targets = {node: 0 for node in read.found if node not in own}
             self._linked(row, links, read, why)
-        elif row.act == "import" and not row.posts:
+        elif row.act == Act.IMPORT and not row.posts:
             self.outcomes.leave(IMPORTED)
             self.links.leave(IMPORTED, len(links))
         else:
@@ -229,7 +229,7 @@ class Outcomes:
 
     def _value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
         """The value of who was read, and why it may have been another."""
-        if row.act != "walk" or self._judges is None:
+        if row.act != Act.WALK or self._judges is None:
             return worth(hits), None
         whose, broad = self._judges
         who = named.get(row.node, NOBODY)

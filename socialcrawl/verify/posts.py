@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.model import Node
+from socialcrawl.model import Node, ReplyKind
 from socialcrawl.store.database import Opened
 from socialcrawl.store.erasure.ledger import Came
 from socialcrawl.store.erasure.tombstones import reasons
@@ -49,7 +49,7 @@ class Posts:
             doubts: why posts may have been others when they came.
             asked: by pick.n, the account whose own posts were asked for; None: whoever wrote some was.
         """
-        own = [(row, came) for row, came in pages if came is not None and row.kind != "held"]
+        own = [(row, came) for row, came in pages if came is not None and row.kind != ReplyKind.HELD]
         gone = [key for _, came in own for key in came.ids if key not in authors]
         erased = reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
         named = reread.mentioned([key for _, came in own for key in came.ids])

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from socialcrawl.crawls import Crawling
 from socialcrawl.importance.spread import TOLERANCE
-from socialcrawl.model import Node, Pick, Stop, Wait
+from socialcrawl.model import Act, Node, Pick, Stop, Wait
 from socialcrawl.protocols import Batch, cut_history
 from socialcrawl.store.database import Opened
 from socialcrawl.store.decided import Decided, find_forgotten, read_decided
@@ -21,7 +21,7 @@ from socialcrawl.track.crawl import Track
 from socialcrawl.verify.findings import ACCOUNT, Check, is_equal
 from socialcrawl.verify.story import Stage, Story
 
-LINE = ("search", "resolve", "seed")  # acts whose order the campaign file gives
+LINE = (Act.SEARCH, Act.RESOLVE, Act.SEED)  # acts whose order the campaign file gives
 IMPORTED = "came from a file (act import): nobody chose them"
 BROUGHT = "came from a file of tests (import --as liveness): nobody chose them"
 EARLIER = "decided for an earlier topic, whose values are not stored any more"
@@ -84,9 +84,9 @@ class Replay:
 
     def _judge(self, crawl: Crawling, one: Decided) -> None:
         batch = one.batch
-        if batch[0].act == "import":
+        if batch[0].act == Act.IMPORT:
             self._leave(IMPORTED, batch)
-        elif batch[0].act == "probe" and one.sent_at is None and not any(pick.score for pick in batch):
+        elif batch[0].act == Act.PROBE and one.sent_at is None and not any(pick.score for pick in batch):
             self._leave(BROUGHT, batch)
         else:
             chosen = self._chosen(crawl, one)
@@ -94,7 +94,7 @@ class Replay:
                 self._compare(pick, chosen[place] if place < len(chosen) else None, one)
             if len(chosen) > len(batch):
                 self.picks.differ(_place(batch[-1]), "picks of the batch", len(batch), len(chosen))
-        if batch[0].act == "search":
+        if batch[0].act == Act.SEARCH:
             self._found |= {Node(node) for told in one.outcomes for node in told.targets.tolist()}
 
     def _chosen(self, crawl: Crawling, one: Decided) -> Batch:

@@ -17,7 +17,7 @@ from socialcrawl.lab.gouriten.experiments import Experiment, setup
 from socialcrawl.lab.measures import Floats, points, rolling
 from socialcrawl.lab.simulation import Setup, estimator, simulate
 from socialcrawl.lab.tables import Table, joined
-from socialcrawl.model import Node
+from socialcrawl.model import Act, Node
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph
 from socialcrawl.store.memory import MemoryStore
@@ -58,7 +58,7 @@ def wished(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArr
     crawl.strategy = Led(crawl.graph, way, graph.beta)
     store = MemoryStore()
     run(parts(crawl, Known(graph), store))
-    return np.array([batch[0].score for batch, _ in store.history() if batch[0].act == "expand"], np.float64)
+    return np.array([batch[0].score for batch, _ in store.history() if batch[0].act == Act.EXPAND], np.float64)
 
 
 def precision(experiment: Experiment, plan: Plan, work: Work, window: int) -> tuple[Table, Table]:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 import numpy as np
 
 from socialcrawl.lab.kumar.timegraphs import TimeGraph
-from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import Act, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 
 
@@ -48,7 +48,7 @@ class Windowed:
         # Lists, as a fetch looks at a handful of places: bisect takes a tenth of numpy's time there.
         self._indptr, self._times, self._targets = graph.indptr.tolist(), graph.times.tolist(), graph.targets.tolist()
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """One node a pick."""
         return 1
 

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.lab.liverank.worlds import Flags
-from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import Act, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 
 
@@ -13,7 +13,7 @@ class Probed:
     def __init__(self, active: Flags) -> None:
         self._active: list[bool] = active.tolist()
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """One node a pick: how many are asked together is said to the run."""
         return 1
 

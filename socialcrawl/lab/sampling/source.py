@@ -7,7 +7,7 @@ import numpy as np
 
 from socialcrawl.draws import generator, uniform
 from socialcrawl.lab.sampling.worlds import Flags, World, sources, turned
-from socialcrawl.model import ON_TOPIC, WIDER, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.known import KnownGraph
 
@@ -89,7 +89,7 @@ class Walked:
         self._there: list[bool] = world.there.tolist()
         self._hosts = world.hosts
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """One node a pick."""
         return 1
 
@@ -107,7 +107,7 @@ class Walked:
 
     def _outcome(self, pick: Pick) -> Outcome:
         node = pick.node
-        if pick.act == "inward":
+        if pick.act == Act.INWARD:
             targets = self._inward[self._inptr[node] : self._inptr[node + 1]]
             return Outcome(pick.n, node, 0.0, 0.0, targets, self._weights[: len(targets)])
         if not self._there[node]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from socialcrawl.model import LARGEST, Limit
+from socialcrawl.model import LARGEST, Limit, ReplyKind
 from socialcrawl.sources.headers import LAST, said
 from socialcrawl.sources.reading_json import NOT_JSON
 
@@ -72,7 +72,7 @@ def gone(status: int, body: Any, *, by_id: bool) -> str | None:
     return ("deleted" if by_id else "unknown") if nobody else None
 
 
-def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: bool) -> tuple[str, str]:
+def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: bool) -> tuple[ReplyKind, str]:
     """The kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
 
     Args:
@@ -88,23 +88,26 @@ def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: 
         return _too_many(known, now)
     if 200 <= status < 300:
         if isinstance(body, dict):
-            return "ok", ""
-        return "lost", f"the server answered {NOT_JSON}: is base_url right, and no proxy in between?"
+            return ReplyKind.OK, ""
+        return ReplyKind.LOST, f"the server answered {NOT_JSON}: is base_url right, and no proxy in between?"
     if signed and error in ENDED:
-        return "broken", f"the session has ended ({error}); it is renewed before the next request"
+        return ReplyKind.BROKEN, f"the session has ended ({error}); it is renewed before the next request"
     # What names no error is not of Bluesky: a page of a network that wants a sign-in of its own, or of a proxy.
     if status == 401 or error in ENDED:
-        return "refused" if error else "broken", _refused(detail, signed=signed)
+        return ReplyKind.REFUSED if error else ReplyKind.BROKEN, _refused(detail, signed=signed)
     if status == 403 and error:
-        return "refused", f"Bluesky does not allow this request (403: {detail})"
+        return ReplyKind.REFUSED, f"Bluesky does not allow this request (403: {detail})"
     if 300 <= status < 400:
         why = f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
-        return "invalid" if error else "broken", why
+        return ReplyKind.INVALID if error else ReplyKind.BROKEN, why
     if status in (404, 501) and error:
-        return "invalid", f"the server does not know this request ({detail}): is base_url that of an AppView or a PDS?"
+        return (
+            ReplyKind.INVALID,
+            f"the server does not know this request ({detail}): is base_url that of an AppView or a PDS?",
+        )
     if status >= 500 or status == 408 or not error:
-        return "broken", f"the server is in trouble (HTTP {status}): is it Bluesky, and not a proxy in between?"
-    return "invalid", f"Bluesky did not understand the request (HTTP {status}: {detail})"
+        return ReplyKind.BROKEN, f"the server is in trouble (HTTP {status}): is it Bluesky, and not a proxy in between?"
+    return ReplyKind.INVALID, f"Bluesky did not understand the request (HTTP {status}: {detail})"
 
 
 def _refused(detail: str, *, signed: bool) -> str:
@@ -113,10 +116,10 @@ def _refused(detail: str, *, signed: bool) -> str:
     return f"the server wants callers to sign in ({detail}): name an app password, or another base_url"
 
 
-def _too_many(known: Sequence[Limit], now: float) -> tuple[str, str]:
+def _too_many(known: Sequence[Limit], now: float) -> tuple[ReplyKind, str]:
     usable = [limit for limit in known if limit.left == 0 and limit.resets >= now]
     if any(limit.daily for limit in usable):
-        return "day", "the 24-hour limit is reached (429)"
+        return ReplyKind.DAY, "the 24-hour limit is reached (429)"
     if usable:
-        return "window", "the server says that the window is used up (429)"
-    return "backoff", "the server says too many requests (429), but not until when"
+        return ReplyKind.WINDOW, "the server says that the window is used up (429)"
+    return ReplyKind.BACKOFF, "the server says too many requests (429), but not until when"

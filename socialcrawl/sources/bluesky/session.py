@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from socialcrawl.bounds import SMALL
-from socialcrawl.model import Limit, Reply
+from socialcrawl.model import Limit, Reply, ReplyKind
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.bluesky import classify, kept
 from socialcrawl.sources.bluesky.kept import Tokens
@@ -136,17 +136,18 @@ class Session:
 
     def _judged(self, came: HttpAnswer | Reply, base: str) -> Tokens | Reply:
         if isinstance(came, Reply):
-            kind = "invalid" if came.kind == "invalid" else "broken"  # the request itself was not sent
+            invalid = came.kind == ReplyKind.INVALID  # otherwise broken: the request itself was not sent
+            kind = ReplyKind.INVALID if invalid else ReplyKind.BROKEN
             return self._rest(replace(came, kind=kind, why=f"signing in: {came.why}"), PAUSE)
         body = decoded(came.body)
         if 200 <= came.status < 300 and (tokens := kept.told(body, base, came.at)) is not None:
             return tokens
         if came.status == 429:
             return self._too_many(came)
-        bare = Reply("broken", came.at, status=came.status, date=date(came.headers))
+        bare = Reply(ReplyKind.BROKEN, came.at, status=came.status, date=date(came.headers))
         if came.status in (400, 401, 403, 404) and _of_bluesky(came):
             why = _why(came.status, *classify.named(body))
-            return self._rest(replace(bare, kind="refused", status=401, why=redacted(why)), inf)
+            return self._rest(replace(bare, kind=ReplyKind.REFUSED, status=401, why=redacted(why)), inf)
         why = f"signing in: the server is in trouble (HTTP {came.status}): is it Bluesky, and not a proxy in between?"
         return self._rest(replace(bare, why=why), PAUSE)
 
@@ -155,8 +156,8 @@ class Session:
         known, told = classify.limits(came.headers), date(came.headers)
         clock = came.at if told is None else told
         kind, _ = classify.kind(429, None, known, clock, signed=False)
-        rest = max([limit.resets - clock + 1.0 for limit in known if kind != "backoff"], default=UNTOLD)
-        limits = [Limit(0, 0, limit.resets) for limit in known] if kind == "window" else []
+        rest = max([limit.resets - clock + 1.0 for limit in known if kind != ReplyKind.BACKOFF], default=UNTOLD)
+        limits = [Limit(0, 0, limit.resets) for limit in known] if kind == ReplyKind.WINDOW else []
         why = "signing in: too many sign-ins of this account (429): what else signs in with it?"
         reply = Reply(kind, came.at, status=429, date=clock, limits=limits, why=why)
         return self._rest(reply, min(rest, LONGEST))

@@ -12,7 +12,7 @@ from math import ceil, floor
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.shape import REPEATED
 from socialcrawl.liveness import Activity
-from socialcrawl.model import PUT_OFF, Answer, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Act, Answer, Node, Outcome, Pick, Reply, ReplyKind, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.bluesky.entities import asked_for
 from socialcrawl.sources.bluesky.naming import is_did, is_handle
@@ -106,7 +106,7 @@ class BlueskySource:
         self.since = {} if begin is None else {"since": _stamp(floor(begin))}
         self.until = {} if end is None else {"until": _stamp(ceil(end))}
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """25 accounts in a look-up and in a probe; one node in everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
@@ -119,7 +119,7 @@ class BlueskySource:
             if pick.act in READ:
                 made.append(self._user(pick, who, next(crowds)))
             elif pick.act not in TOGETHER:
-                made.append(self._search(pick) if pick.act == "search" else self._inward(pick, who))
+                made.append(self._search(pick) if pick.act == Act.SEARCH else self._inward(pick, who))
         for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
             picks = [pick for pick in batch if pick.act == act]
             made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
@@ -174,7 +174,7 @@ class BlueskySource:
             after = {"after": pick.since} if pick.since else {}
             asked = {"id": known, "filter": "posts_with_replies", **self.since, **after, **self._care}
             yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
-            if reading.missing is None and pick.act != "recrawl":
+            if reading.missing is None and pick.act != Act.RECRAWL:
                 yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=SECOND)
         return {pick.n: reading.outcome()}
 
@@ -233,12 +233,12 @@ class BlueskySource:
         """The reply to the request for a page of a search, with the posts of those only who do not mind."""
         n, part = asked.key
         first = yield replace(asked, key=(n, AUTHORS + part), params={**asked.params, "show": "authors"}, items=0)
-        if first.kind not in ("ok", "held"):
+        if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
             return first
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
         found = yield from willing(n, WISHES + EACH * part, authors, self._profiles)
         if found is None:
-            return Reply("broken", first.at, why="the authors could not be looked up")
+            return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
             return replace(first, rows=Answer())
         return (yield replace(asked, params={**asked.params, "ids": _ids(found)}))
@@ -251,11 +251,11 @@ class BlueskySource:
         n, part = asked.key
         first = yield replace(asked, params={**asked.params, "show": "authors"})
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
-        if first.kind not in ("ok", "held") or not authors:
+        if first.kind not in (ReplyKind.OK, ReplyKind.HELD) or not authors:
             return first
         found = yield from willing(n, WISHES + EACH * part, authors, self._profiles)
         if found is None:
-            return Reply("broken", first.at, why="the authors of reposted posts could not be looked up")
+            return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
         size = first.items or asked.items
         params = {**asked.params, "limit": str(size), "ids": _ids(found)}
         most = self.policy.most(FEED, size)
@@ -298,12 +298,12 @@ class BlueskySource:
             asked = {**params, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
             reply = yield Request((pick.n, part), FEED, asked, size, self.policy.most(FEED, size))
             last = reply.answer.active.get(pick.node)
-            if reply.kind == "held":
+            if reply.kind == ReplyKind.HELD:
                 continue
-            if last is not None or reply.kind != "ok" or reply.cursor is None:
+            if last is not None or reply.kind != ReplyKind.OK or reply.cursor is None:
                 break
             cursor, size = reply.cursor, self.policy.endpoint(FEED).page
-        missing = "temporary" if reply.kind in (*PUT_OFF, "held") else reply.answer.missing.get(pick.node)
+        missing = "temporary" if reply.kind in (*PUT_OFF, ReplyKind.HELD) else reply.answer.missing.get(pick.node)
         return activity.outcome(pick, reply.at, last, missing)
 
     def _there(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import Grant, Page, Reply, Request, Who
+from socialcrawl.model import Grant, Page, Reply, ReplyKind, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import redacted
 from socialcrawl.sources.bluesky import classify, parse
@@ -63,7 +63,7 @@ class BlueskyWire:
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
-        return self._read(grant.request, reply, body) if reply.kind in ("ok", "missing") else reply
+        return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
 
     def close(self) -> None:
         """Let go of connections."""
@@ -82,7 +82,7 @@ class BlueskyWire:
         public = base != self.base and not is_loopback(self.base)  # an answer named it, not the campaign file
         came = self.http.fetch("GET", address(base, grant.request), headers=headers, public=public)
         if isinstance(came, Reply):
-            return (replace(came, kind="broken") if came.kind == "missing" else came), None
+            return (replace(came, kind=ReplyKind.BROKEN) if came.kind == ReplyKind.MISSING else came), None
         body = decoded(came.body)
         if session is not None and classify.named(body)[0] in classify.ENDED:
             session.refuse(token)
@@ -96,9 +96,11 @@ class BlueskyWire:
         # The 403 of a closed search is a page without JSON; a 401 that is one comes from somewhere in between.
         closed = came.status == 403 or (came.status == 401 and classify.named(body)[0])
         if not self.sessions and request.endpoint in (SEARCH, ACTORS) and closed:
-            kind, why = "missing", CLOSED
-        elif kind != "ok" and _about(request) and classify.gone(came.status, body, by_id="id" in request.params):
-            kind, why = "missing", ": ".join(part for part in classify.named(body) if part)
+            kind, why = ReplyKind.MISSING, CLOSED
+        elif (
+            kind != ReplyKind.OK and _about(request) and classify.gone(came.status, body, by_id="id" in request.params)
+        ):
+            kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.named(body) if part)
         received = came.received() if self.whole else None
         why, after = redacted(name_empty(why, came.body)), asked_pause(came.status, came.headers, told or came.at)
         reply = Reply(kind, came.at, status=came.status, date=told, limits=known, why=why, received=received)
@@ -106,17 +108,17 @@ class BlueskyWire:
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows and cursor."""
-        if bare.kind == "missing":
+        if bare.kind == ReplyKind.MISSING:
             return replace(bare, rows=_gone(request, bare.status, body))
         try:
             page, heeded = self._page(request, body), _heeded(request)
             gone = request.endpoint == FEED and bool(page.missing)
             kept = None if bare.received is None or _spares(request, page, body, heeded=heeded) else bare.received
             cursor = None if gone else _cursor(request, body)
-            return replace(bare, kind="missing" if gone else bare.kind, rows=page, cursor=cursor, received=kept)
+            return replace(bare, kind=ReplyKind.MISSING if gone else bare.kind, rows=page, cursor=cursor, received=kept)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             why = f"the server's JSON is not what Bluesky sends ({type(error).__name__}: {error})"
-            return replace(bare, kind="lost", why=redacted(why))
+            return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
 
     def _page(self, request: Request, body: Json) -> Page:
         asked, heeded = request.params, _heeded(request)

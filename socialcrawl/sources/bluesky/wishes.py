@@ -7,7 +7,7 @@ where the database knows some of them, the store tells those for nothing, and th
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.model import PUT_OFF, Node, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Node, Reply, ReplyKind, Request, Who
 from socialcrawl.optouts import declines
 from socialcrawl.sources.looking import MOST
 from socialcrawl.sources.reading import Reading
@@ -42,7 +42,7 @@ def willing(
             answer = reply.answer
             found |= {node: whos[node] for node in left if node in answer.found and node not in answer.missing}
             left = [node for node in left if node not in answer.found and node not in answer.missing]
-            if reply.kind != "held" or not left:
+            if reply.kind != ReplyKind.HELD or not left:
                 break
     return found
 
@@ -64,7 +64,7 @@ def looked_at(
         reply = yield ask((reading.pick.n, part), [who, *crowd])
         reading.take(reply)
         known = reply.answer.found.get(node)
-        if reply.kind != "held" or known is not None or reading.missing is not None:
+        if reply.kind != ReplyKind.HELD or known is not None or reading.missing is not None:
             break
     reading.found.clear()  # the others are none that it led to
     if known is None and reading.missing is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from socialcrawl.model import Grant, Mention, Node, Outcome, Page, Pick, PostRow, Reply, Request, Who
+from socialcrawl.model import Act, Grant, Mention, Node, Outcome, Page, Pick, PostRow, Reply, ReplyKind, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.reading import Reading
 
@@ -28,7 +28,7 @@ class Asking:
     def __init__(self, endpoint: str, measure: Callable[[int], float], pages: int = 1) -> None:
         self.endpoint, self.measure, self.pages = endpoint, measure, pages
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """One node a pick."""
         return 1
 
@@ -69,18 +69,18 @@ def answered(grant: Grant, own: Sequence[Own], links: Mapping[str, int], cursor:
     posts += [_post(f"{key} -> {target}" + (f" ({page})" if page else ""), key, "") for target in links]
     hits = [*(count for _, _, count in own), *links.values()]
     mentions = [Mention(place, Who(target, None), "mention") for place, target in enumerate(links, len(own))]
-    return Reply("ok", grant.at, Page(posts, hits, mentions, answered=[Who(key, None)]), cursor)
+    return Reply(ReplyKind.OK, grant.at, Page(posts, hits, mentions, answered=[Who(key, None)]), cursor)
 
 
 def absent(grant: Grant) -> Reply:
     """The reply about a node that does not exist: its outcome is missing for good, `unknown`."""
     gone = [(Who(grant.request.params["key"], None), "unknown")]
-    return Reply("missing", grant.at, Page(missing=gone))
+    return Reply(ReplyKind.MISSING, grant.at, Page(missing=gone))
 
 
 def silent(grant: Grant, why: str) -> Reply:
     """The reply about a node that does not answer now: its outcome is missing, `temporary`, and it is asked again."""
-    return Reply("broken", grant.at, status=504, why=why)  # it was asked, which its windows count
+    return Reply(ReplyKind.BROKEN, grant.at, status=504, why=why)  # it was asked, which its windows count
 
 
 def _post(name: str, author: str, text: str) -> PostRow:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from socialcrawl.model import LARGEST, Limit
+from socialcrawl.model import LARGEST, Limit, ReplyKind
 from socialcrawl.sources.headers import LAST, said
 from socialcrawl.sources.mastodon.source import NO_INSTANCE
 from socialcrawl.sources.mastodon.values import instant
@@ -28,7 +28,7 @@ class Sense(NamedTuple):
     It is missing because of NO_INSTANCE where the server knows nothing of accounts at all.
     """
 
-    kind: str
+    kind: ReplyKind
     why: str = ""
     missing: str | None = None
 
@@ -73,22 +73,22 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Con
     if status == 429:
         return _too_many(known, now)
     if 200 <= status < 300:
-        return Sense("ok") if body is not None else _no_json(asked)
+        return Sense(ReplyKind.OK) if body is not None else _no_json(asked)
     if status >= 500 or status in AGAIN:
-        return Sense("broken", f"the server is in trouble (HTTP {status})")
+        return Sense(ReplyKind.BROKEN, f"the server is in trouble (HTTP {status})")
     if status in (401, 403):
         return _closed(status, body, told, asked)
     if body is None:
         return _not_json(status, asked)
     if not asked.home:
-        return Sense("missing", told, GONE.get(status, "unknown"))
+        return Sense(ReplyKind.MISSING, told, GONE.get(status, "unknown"))
     if status < 400:
-        return Sense("invalid", f"{_elsewhere(status)} write the address itself as base_url")
+        return Sense(ReplyKind.INVALID, f"{_elsewhere(status)} write the address itself as base_url")
     if told == f"HTTP {status}":
         told += ": is base_url a Mastodon instance?"
     if asked.account and status in NOT_UNDERSTOOD:
-        return Sense("missing", told, GONE.get(status, "unknown"))
-    return Sense("invalid", f"the instance did not understand the request ({told})")
+        return Sense(ReplyKind.MISSING, told, GONE.get(status, "unknown"))
+    return Sense(ReplyKind.INVALID, f"the instance did not understand the request ({told})")
 
 
 def _resets(reset: str, after: str, now: float) -> float:
@@ -105,20 +105,20 @@ def _resets(reset: str, after: str, now: float) -> float:
 
 def _too_many(known: Sequence[Limit], now: float) -> Sense:
     if any(limit.left == 0 and limit.resets >= now for limit in known):
-        return Sense("window", "the instance says that the window is used up (429)")
-    return Sense("backoff", "the instance says too many requests (429), but not until when")
+        return Sense(ReplyKind.WINDOW, "the instance says that the window is used up (429)")
+    return Sense(ReplyKind.BACKOFF, "the instance says too many requests (429), but not until when")
 
 
 def _no_instance(told: str) -> Sense:
     """Somebody's web site, or a server that sends us to another: the name of an instance need not be where it is."""
-    return Sense("missing", f"the server is none that speaks as Mastodon does ({told})", NO_INSTANCE)
+    return Sense(ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({told})", NO_INSTANCE)
 
 
 def _no_json(asked: Context) -> Sense:
     """An answer that should have been JSON, and is a page for people, or cut off."""
     if asked.look_up and not asked.home:
         return _no_instance("no JSON")
-    return Sense("lost", f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
+    return Sense(ReplyKind.LOST, f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
 
 
 def _not_json(status: int, asked: Context) -> Sense:
@@ -126,8 +126,8 @@ def _not_json(status: int, asked: Context) -> Sense:
     if asked.look_up and not asked.home:
         return _no_instance(f"HTTP {status}")
     if status < 400:
-        return Sense("broken", f"{_elsewhere(status)} is base_url right, and no proxy or log-in page between?")
-    return Sense("broken", f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
+        return Sense(ReplyKind.BROKEN, f"{_elsewhere(status)} is base_url right, and no proxy or log-in page between?")
+    return Sense(ReplyKind.BROKEN, f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
 
 
 def _elsewhere(status: int) -> str:
@@ -137,19 +137,21 @@ def _elsewhere(status: int) -> str:
 def _closed(status: int, body: Any, told: str, asked: Context) -> Sense:
     """What is shown to some people only, or not to a token like this."""
     if asked.home and body is None:
-        return Sense("broken", f"something before the instance turned us away (HTTP {status}): a proxy, or a firewall?")
+        return Sense(
+            ReplyKind.BROKEN, f"something before the instance turned us away (HTTP {status}): a proxy, or a firewall?"
+        )
     if asked.token and TOKEN.search(told):
         return Sense(
-            "refused",
+            ReplyKind.REFUSED,
             f"the token was not accepted ({status}: {told}): check the environment variable that holds it (token_env), "
             "and that it may read (scope read)",
         )
     if not asked.home:  # it says nothing of the person: others may be shown it
-        return Sense("missing", f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
+        return Sense(ReplyKind.MISSING, f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
     if asked.account:
-        return Sense("missing", f"the instance does not show this to everybody ({status}: {told})", "protected")
+        return Sense(ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {told})", "protected")
     return Sense(
-        "missing",
+        ReplyKind.MISSING,
         f"the instance does not show hashtags or search to everybody ({status}: {told}): name seeds by username, list "
         "or file, or sign in with a token of its own",
         "protected",

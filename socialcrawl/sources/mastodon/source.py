@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import Node, Pick, Reply, Request, Who, iso
+from socialcrawl.model import Act, Node, Pick, Reply, ReplyKind, Request, Who, iso
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.relevance import fold
 from socialcrawl.sources.marks import Snowflakes
@@ -95,13 +95,13 @@ class MastodonSource:
         bounds = {"begin": begin, "end": end}
         self._span = {name: iso(at) for name, at in bounds.items() if at is not None}
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """One node in everything; 0: who mentions an account is not to be asked."""
-        return 0 if act == "inward" else 1
+        return 0 if act == Act.INWARD else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """One talk a pick."""
-        return [self._search(p) if p.act == "search" else self._account(p, accounts[p.node]) for p in batch]
+        return [self._search(p) if p.act == Act.SEARCH else self._account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
         """The last number before the millisecond of `at` that Mastodon gives; other servers may know none such."""
@@ -123,7 +123,7 @@ class MastodonSource:
         return {pick.n: reading.authors()}
 
     def _account(self, pick: Pick, who: Who) -> Talk:
-        return self._probe(pick, who) if pick.act == "probe" else self._user(pick, who)
+        return self._probe(pick, who) if pick.act == Act.PROBE else self._user(pick, who)
 
     def _probe(self, pick: Pick, who: Who) -> Talk:
         reading, name = Probing(pick), names.full(who.username or who.id or "", self.home)
@@ -153,7 +153,7 @@ class MastodonSource:
     ) -> Generator[Request, Reply, int | None]:
         """Ask an instance for all of an account; where it is closed to us, `first` for another that may show it."""
         number = yield from self._look_up(reading, name, host, part)
-        if number is None or number == NO_INSTANCE or reading.pick.act == "resolve":
+        if number is None or number == NO_INSTANCE or reading.pick.act == Act.RESOLVE:
             return first if number == NO_INSTANCE else None
         asked = {"id": number, "acct": name, **self._care}
         since = {"since_id": reading.pick.since} if reading.pick.since else {}
@@ -161,7 +161,7 @@ class MastodonSource:
         pages = self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user, first=first + 1)
         if (yield from pages):
             return THIRD
-        if reading.missing is None and reading.pick.act != "recrawl":
+        if reading.missing is None and reading.pick.act != Act.RECRAWL:
             yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=first + SECOND)
         return None
 
@@ -183,7 +183,7 @@ class MastodonSource:
             reasons = [*reply.answer.missing.values(), *(f"same-as:{node}" for node in reading.found)]
             reading.missing = reasons[0] if reasons else "unknown"
             return None
-        if reply.cursor is None and reading.pick.act not in ("resolve", "probe"):
+        if reply.cursor is None and reading.pick.act not in (Act.RESOLVE, Act.PROBE):
             reading.missing = "temporary"  # an answer of before that does not tell the number any more
         return reply.cursor
 
@@ -210,11 +210,11 @@ class MastodonSource:
             params = {**asked, "limit": str(size)} | ({by: cursor} if cursor else {})
             reply = yield Request((reading.pick.n, part), endpoint, params, size)
             left, part = left - (reply.items or size), part + 1
-            if reply.kind == "missing" and path != STATUSES:
+            if reply.kind == ReplyKind.MISSING and path != STATUSES:
                 if path != FOLLOWING:  # whom somebody follows may be hidden: what was read stays
                     reading.at, reading.missing = reply.at, "protected"
                 return False
-            if reply.kind == "missing" and reply.cursor == NO_INSTANCE:
+            if reply.kind == ReplyKind.MISSING and reply.cursor == NO_INSTANCE:
                 reading.at, reading.missing = reply.at, "protected"
                 return True
             stuck = stuck + 1 if reply.cursor == cursor else 0

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import Grant, Page, Reply, Request, Who
+from socialcrawl.model import Grant, Page, Reply, ReplyKind, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import asked_pause, date
@@ -98,8 +98,8 @@ class MastodonWire:
         self.http.close()
 
     def _unanswered(self, request: Request, came: Reply, host: str) -> Reply:
-        if came.kind in ("invalid", "missing"):  # missing: its address is of our own neighbourhood
-            return replace(came, kind="missing", rows=_none(request, host))
+        if came.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # missing: its address is of our own neighbourhood
+            return replace(came, kind=ReplyKind.MISSING, rows=_none(request, host))
         return self._probed(request, came, host)
 
     def _probed(self, request: Request, reply: Reply, host: str) -> Reply:
@@ -130,9 +130,9 @@ class MastodonWire:
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
-        if sense.kind == "missing":
+        if sense.kind == ReplyKind.MISSING:
             return replace(bare, rows=_none(request, host, sense.missing))
-        return self._read(request, came, body, bare) if sense.kind == "ok" else bare
+        return self._read(request, came, body, bare) if sense.kind == ReplyKind.OK else bare
 
     def _read(self, request: Request, came: HttpAnswer, body: Any, bare: Reply) -> Reply:
         """The reply with its rows and cursor."""
@@ -140,11 +140,11 @@ class MastodonWire:
             page, cursor = self._page(request, came, body)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
-            return replace(bare, kind="lost", why=redacted(why))
+            return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
         told = [reason for _, reason in page.missing]
         heeded = request.params.get("opt_outs") != "no"
         kept = None if bare.received is None or (heeded and names_silent(body)) else bare.received
-        return replace(bare, kind="missing" if told else "ok", rows=page, cursor=cursor, received=kept)
+        return replace(bare, kind=ReplyKind.MISSING if told else ReplyKind.OK, rows=page, cursor=cursor, received=kept)
 
     def _page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
         params, (host, path) = request.params, _parted(request.endpoint)

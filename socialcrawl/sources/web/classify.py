@@ -4,7 +4,7 @@ import codecs
 import re
 from collections.abc import Mapping
 
-from socialcrawl.model import LARGEST, Limit
+from socialcrawl.model import LARGEST, Limit, ReplyKind
 from socialcrawl.relevance import fold
 from socialcrawl.sources.headers import retry_after
 
@@ -49,7 +49,7 @@ _TEXT = re.compile(
 )
 
 
-def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[str, Limit | None]:
+def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind, Limit | None]:
     """The kind of an answer (see `model.Reply`), and the limit that it speaks of.
 
     Args:
@@ -58,12 +58,12 @@ def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[str, Limit
         at: the server's clock, or ours without it, Unix seconds.
     """
     if status in (429, 503) and (rest := retry_after(headers, at)) is not None:
-        return "window", Limit(0, LARGEST, at + rest)
+        return ReplyKind.WINDOW, Limit(0, LARGEST, at + rest)
     if status == 429:
-        return "backoff", None
+        return ReplyKind.BACKOFF, None
     if status >= 500 or status in (408, 425):
-        return "broken", None
-    return ("ok" if 200 <= status < 400 else "missing"), None
+        return ReplyKind.BROKEN, None
+    return (ReplyKind.OK if 200 <= status < 400 else ReplyKind.MISSING), None
 
 
 def absent(status: int) -> str:

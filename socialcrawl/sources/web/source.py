@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import PUT_OFF, Node, Pick, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Act, Node, Pick, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.probing import Probing
 from socialcrawl.sources.reaching import DOWN, NOWHERE
@@ -68,9 +68,9 @@ class WebSource:
         self.opt_outs, self.activity, self.soft = opt_outs, activity or Activity(), soft
         self._probing = {"probe": FOLLOW if redirects else STAY, **({SOFT: "yes"} if soft else {})}
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """One page a request; 0: who links to a page is not to be asked."""
-        return 0 if act == "inward" else 1
+        return 0 if act == Act.INWARD else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
         """One talk a page."""
@@ -81,7 +81,7 @@ class WebSource:
         return ""
 
     def _talk(self, pick: Pick, who: Who) -> Talk:
-        probes = pick.act == "probe"
+        probes = pick.act == Act.PROBE
         visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None, self._probing if probes else {})
         reading = Probing(pick) if probes else Reading(pick)
         url = normalised(str(who.id or who.username))
@@ -96,7 +96,7 @@ class WebSource:
             if permitted is not None:
                 reading.at, reading.missing = visit.at, permitted
                 break
-            reply = yield from visit.page(url, head=pick.act == "resolve" or (probes and not self.soft))
+            reply = yield from visit.page(url, head=pick.act == Act.RESOLVE or (probes and not self.soft))
             if reply.cursor == DOWN:
                 reading.at, reading.missing = reply.at, "temporary"
                 break

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, Request, Who, iso
+from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, ReplyKind, Request, Who, iso
 from socialcrawl.relevance import Hits, within
 from socialcrawl.sources.headers import date as read_date
 from socialcrawl.sources.headers import instant
@@ -106,19 +106,21 @@ class WebWire:
         url = request.params["url"]
         of_robots = request.endpoint.endswith(ROBOTS)
         came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
-        if isinstance(came, Reply) and came.kind == "missing":
+        if isinstance(came, Reply) and came.kind == ReplyKind.MISSING:
             gone = Page() if of_robots else _missing(url, "excluded")
             return replace(came, rows=gone, cursor="" if of_robots else None)
-        if isinstance(came, Reply) and came.kind == "invalid":  # one page's matter, and no reason to stop for all
-            return replace(came, kind="missing", rows=_missing(url, "unknown"))
+        if (
+            isinstance(came, Reply) and came.kind == ReplyKind.INVALID
+        ):  # one page's matter, and no reason to stop for all
+            return replace(came, kind=ReplyKind.MISSING, rows=_missing(url, "unknown"))
         if isinstance(came, Reply):
             return self._unanswered(request, came)
         self._heard(url)
         date = read_date(came.headers)
         kind, limit = classify.kind(came.status, came.headers, came.at if date is None else date)
-        kind = "ok" if _headless(request, came) else kind
+        kind = ReplyKind.OK if _headless(request, came) else kind
         reply = _Told(came, kind, limit, came.at if date is None and limit else date)
-        if kind not in ("ok", "missing"):
+        if kind not in (ReplyKind.OK, ReplyKind.MISSING):
             return self._unanswered(request, reply.reply(self.door, why=f"{server(url)} answered HTTP {came.status}"))
         if of_robots:
             return self._robots(reply, url)
@@ -127,7 +129,7 @@ class WebWire:
     def _asked(self, request: Request, url: str, most: int) -> HttpAnswer | Reply:
         headers, there, door = ACCEPT, url, self.door
         if door.base is None and is_private(url):
-            return Reply("missing", door.now(), why=PRIVATE)
+            return Reply(ReplyKind.MISSING, door.now(), why=PRIVATE)
         if door.base is not None:
             parts = urlsplit(url)
             there = f"{door.base}{parts.path}" + (f"?{parts.query}" if parts.query else "")
@@ -156,7 +158,7 @@ class WebWire:
         there = came.status == 200 and came.body
         text = came.body.decode("utf-8-sig", "replace").replace("\0", "\ufffd") if there else ""
         # A 404 of robots.txt is a good answer: nothing is forbidden.
-        return told.reply(self.door, Page(), robots.TEXT + text if text else "", kind="ok")
+        return told.reply(self.door, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
 
     def _page(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
@@ -165,11 +167,11 @@ class WebWire:
         if came.status in classify.MOVED and came.headers.get("location"):
             target = joined(url, came.headers["location"])
             page = Page() if target else _missing(url, "unknown")
-            return told.reply(self.door, page, target, kind="ok" if target else "missing")
+            return told.reply(self.door, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         heeded = request.params.get("opt_outs") != "no"
         head = request.params.get("method") == "HEAD"
         page = self._head(came, url, heeded=heeded) if head else self._shown(came, url, heeded=heeded)
-        return told.reply(self.door, page, kind="missing" if page.missing else "ok")
+        return told.reply(self.door, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
 
     def _probed(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
@@ -178,11 +180,11 @@ class WebWire:
         if came.status in classify.MOVED:
             target = joined(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
             rows = Page() if target else _missing(url, "redirected")
-            return told.reply(self.door, rows, target, kind="ok" if target else "missing")
+            return told.reply(self.door, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         if not 200 <= came.status < 300:
-            return told.reply(self.door, _missing(url, classify.absent(came.status)), kind="missing")
+            return told.reply(self.door, _missing(url, classify.absent(came.status)), kind=ReplyKind.MISSING)
         if SOFT in request.params and _is_soft(came, url):
-            return told.reply(self.door, _missing(url, "soft-404"), kind="missing")
+            return told.reply(self.door, _missing(url, "soft-404"), kind=ReplyKind.MISSING)
         page, changed = Who(url, url), instant(came.headers.get("last-modified", ""))
         return told.reply(self.door, Page(answered=[page], active=[] if changed is None else [(page, iso(changed))]))
 
@@ -219,12 +221,18 @@ class _Told:
     """An answer with its kind, what it says of limits, and the server's clock."""
 
     came: HttpAnswer
-    kind: str
+    kind: ReplyKind
     limit: Limit | None
     date: float | None
 
     def reply(
-        self, door: Door, page: Page | None = None, cursor: str | None = None, *, kind: str = "", why: str = ""
+        self,
+        door: Door,
+        page: Page | None = None,
+        cursor: str | None = None,
+        *,
+        kind: ReplyKind | None = None,
+        why: str = "",
     ) -> Reply:
         """The reply that it makes with its rows."""
         return Reply(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from socialcrawl.model import LARGEST, Limit
+from socialcrawl.model import LARGEST, Limit, ReplyKind
 from socialcrawl.sources.headers import LAST, LONGEST, said
 from socialcrawl.sources.reading_json import NOT_JSON
 
@@ -40,7 +40,7 @@ def limits(headers: Mapping[str, str]) -> list[Limit]:
     return found
 
 
-def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[str, str]:
+def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[ReplyKind, str]:
     """The kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
 
     Args:
@@ -55,74 +55,77 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[str, s
         return _too_many(problem, detail, known, now)
     if 200 <= status < 300:
         if isinstance(body, dict):
-            return "ok", ""
-        return "lost", (
+            return ReplyKind.OK, ""
+        return ReplyKind.LOST, (
             f"the server answered {NOT_JSON}, which may have been billed: is base_url right, and no proxy in between?"
         )
     if status == 401:
-        return "refused", (
+        return ReplyKind.REFUSED, (
             f"the token was not accepted (401: {detail}): check the environment variable that holds it (token_env); "
             "with OAuth 1.0a check this machine's clock"
         )
     if status == 402:
-        return "money", f"the X account has no credits left (402: {detail}); buy credits, then run again to go on"
+        return (
+            ReplyKind.MONEY,
+            f"the X account has no credits left (402: {detail}); buy credits, then run again to go on",
+        )
     if status == 403 and body is not None:
         return _forbidden(problem, detail)
     if status == 404:
         if problem:
-            return "missing", detail
-        return "broken", "the server does not know the address (404, and not as X says it): is base_url right?"
+            return ReplyKind.MISSING, detail
+        return ReplyKind.BROKEN, "the server does not know the address (404, and not as X says it): is base_url right?"
     if 300 <= status < 400:
-        return "invalid", f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
+        return ReplyKind.INVALID, f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
     if status >= 500 or status == 408 or body is None:
-        return "broken", f"the server is in trouble (HTTP {status}): is it X, and not a proxy in between?"
-    return "invalid", f"X did not understand the request (HTTP {status}: {_reasons(problem) or detail})"
+        return ReplyKind.BROKEN, f"the server is in trouble (HTTP {status}): is it X, and not a proxy in between?"
+    return ReplyKind.INVALID, f"X did not understand the request (HTTP {status}: {_reasons(problem) or detail})"
 
 
-def _forbidden(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
+def _forbidden(problem: Mapping[str, Any], detail: str) -> tuple[ReplyKind, str]:
     about = str(problem.get("type", ""))
     if about.endswith(RESOURCE):
-        return "missing", detail
+        return ReplyKind.MISSING, detail
     if about.endswith("usage-capped"):
         return _capped(problem, detail)
     if about.endswith("/credits") or SPENT.search(f"{problem.get('title')} {problem.get('detail')}"):
-        return "money", (
+        return ReplyKind.MONEY, (
             f"X lets the account spend no more (403: {detail}); raise its spending limit or buy credits, then run "
             "again to go on"
         )
     if about.endswith("unsupported-authentication"):
-        return "refused", (
+        return ReplyKind.REFUSED, (
             f"this endpoint does not take this kind of token (403: {detail}); name one of the other kind: an app's "
             "bearer token, or a user's of OAuth 1.0a"
         )
     if about.endswith("client-forbidden"):
-        return "refused", (
+        return ReplyKind.REFUSED, (
             f"X does not let this app in (403: {detail}); attach the app to a project in X's developer console, or "
             "check its access level"
         )
     return (
-        "refused",
+        ReplyKind.REFUSED,
         f"X does not allow this request (403: {_reasons(problem) or detail}); check the access level of the app",
     )
 
 
-def _capped(problem: Mapping[str, Any], detail: str) -> tuple[str, str]:
+def _capped(problem: Mapping[str, Any], detail: str) -> tuple[ReplyKind, str]:
     if problem.get("period") == "Daily":
-        return "day", f"the daily cap is reached ({detail})"
-    return "month", f"the monthly cap is reached ({detail}); run again when the billing cycle has begun again"
+        return ReplyKind.DAY, f"the daily cap is reached ({detail})"
+    return ReplyKind.MONTH, f"the monthly cap is reached ({detail}); run again when the billing cycle has begun again"
 
 
-def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: float) -> tuple[str, str]:
+def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: float) -> tuple[ReplyKind, str]:
     usable = [limit for limit in known if limit.left == 0 and limit.resets >= now]
     daily = any(limit.daily for limit in usable)
     capped = str(problem.get("type", "")).endswith("usage-capped") or problem.get("title") == "UsageCapExceeded"
     if capped and not (daily and problem.get("period") == "Daily"):
         return _capped(problem, detail)
     if daily:
-        return "day", "the 24-hour limit is reached (429)"
+        return ReplyKind.DAY, "the 24-hour limit is reached (429)"
     if usable:
-        return "window", "the server says that the window is used up (429)"
-    return "backoff", "the server says too many requests (429), but not until when"
+        return ReplyKind.WINDOW, "the server says that the window is used up (429)"
+    return ReplyKind.BACKOFF, "the server says too many requests (429), but not until when"
 
 
 def _reasons(problem: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import Node, Outcome, Pick, Reply, Request, Who, unix
+from socialcrawl.model import Act, Node, Outcome, Pick, Reply, ReplyKind, Request, Who, unix
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.looking import known_as, looked_up, mentioners, why
 from socialcrawl.sources.marks import Snowflakes
@@ -71,7 +71,7 @@ class XSource:
         self.policy, self.words, self.queries = policy, words, tuple(queries)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """100 users in a look-up and in a probe; one node in everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
@@ -111,7 +111,7 @@ class XSource:
         if known is not None:
             asked = {"id": known, **self.words.fields, **self._bounds(pick.since)}
             yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
-            if reading.missing is None and pick.act != "recrawl":
+            if reading.missing is None and pick.act != Act.RECRAWL:
                 yield from self._follows(reading, known)
         return {pick.n: reading.outcome()}
 
@@ -161,7 +161,7 @@ class XSource:
             most = self.policy.most(FOLLOWING, size)
             reply = yield Request((reading.pick.n, part), FOLLOWING, params, size, most)
             left, part, cursor = left - (reply.items or size), part + 1, reply.cursor
-            if reply.kind not in ("ok", "held") or not reading.take(reply) or cursor is None:
+            if reply.kind not in (ReplyKind.OK, ReplyKind.HELD) or not reading.take(reply) or cursor is None:
                 return
 
     def _pages(
@@ -249,8 +249,8 @@ def _stamp(at: float) -> str:
 def _pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, Pick]]:
     """(walk, inward) to the accounts of a batch that both ask for, and that are known by name only."""
     named = [pick for pick in batch if accounts.get(pick.node, NOBODY).username and not accounts[pick.node].id]
-    inward = {pick.node: pick for pick in named if pick.act == "inward"}
-    return [(pick, inward[pick.node]) for pick in named if pick.act == "walk" and pick.node in inward]
+    inward = {pick.node: pick for pick in named if pick.act == Act.INWARD}
+    return [(pick, inward[pick.node]) for pick in named if pick.act == Act.WALK and pick.node in inward]
 
 
 def _legal(who: Who) -> bool:

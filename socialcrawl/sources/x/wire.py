@@ -9,7 +9,7 @@ import requests
 import tweepy
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.model import Grant, Page, Reply, Request, Who
+from socialcrawl.model import Grant, Page, Reply, ReplyKind, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import asked_pause, date
@@ -71,7 +71,7 @@ class XWire:
     def send(self, grant: Grant) -> Reply:
         """The reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
-        return self._read(grant.request, reply, body) if reply.kind in ("ok", "missing") else reply
+        return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
 
     def ask(self, grant: Grant) -> tuple[Reply, Any]:
         """The reply to one request without rows, and its decoded JSON; None where it is none.
@@ -82,20 +82,20 @@ class XWire:
         try:
             response = _get(made, request)
         except NoAnswerError as error:
-            if error.reply.kind != "lost":
-                return replace(error.reply, kind="broken", at=self.now()), None
+            if error.reply.kind != ReplyKind.LOST:
+                return replace(error.reply, kind=ReplyKind.BROKEN, at=self.now()), None
             why = f"{error.reply.why.removesuffix('.')}; it may have been billed"
             return replace(error.reply, at=self.now(), cost=request.most, why=why), None
         except (requests.RequestException, OSError, ValueError) as error:  # before anything was sent
             why = f"the request cannot be made ({type(error).__name__}): is base_url right?"
-            return Reply("broken", self.now(), why=why), None
+            return Reply(ReplyKind.BROKEN, self.now(), why=why), None
         at, status = self.now(), response.status_code
         body = decoded(response.content)
         known, told = classify.limits(response.headers), date(response.headers)
         if told is None and status == 429:
             told = at  # without the server's clock, the reset is read by ours
         kind, why = classify.kind(status, body, known, at if told is None else told)
-        cost = {"ok": self.policy.fee(request.endpoint), "lost": request.most}.get(kind, 0)
+        cost = {ReplyKind.OK: self.policy.fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
         received = _answer(response).received() if self.whole else None
         why = redacted(name_empty(why, response.content))
         reply = Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received)
@@ -103,25 +103,27 @@ class XWire:
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """The reply with its rows, cursor and cost."""
-        if bare.kind == "missing" and not _of_user(request, body):
+        if bare.kind == ReplyKind.MISSING and not _of_user(request, body):
             why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
-            return replace(bare, kind="invalid", why=why)
+            return replace(bare, kind=ReplyKind.INVALID, why=why)
         try:
-            page = self._page(request, body if bare.kind == "ok" else {"errors": _gone(request, body)})
+            page = self._page(request, body if bare.kind == ReplyKind.OK else {"errors": _gone(request, body)})
             cursor, more = parse.cursor(body), parse.included(body, self.words)
         except parse.FieldsMissingError as error:
             why = (
                 f"X did not send the fields that were asked for ({', '.join(error.args[0])}): it may no longer speak "
                 f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
             )
-            return replace(bare, kind="invalid", cost=bare.cost + self._price(*_returned(request, body)), why=why)
+            return replace(
+                bare, kind=ReplyKind.INVALID, cost=bare.cost + self._price(*_returned(request, body)), why=why
+            )
         except (KeyError, TypeError, AttributeError) as error:
             why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
-            return replace(bare, kind="lost", cost=request.most, why=redacted(why))
+            return replace(bare, kind=ReplyKind.LOST, cost=request.most, why=redacted(why))
         nothing = not page.posts and not page.accounts and bool(page.missing)
         return replace(
             bare,
-            kind="missing" if nothing else "ok",
+            kind=ReplyKind.MISSING if nothing else ReplyKind.OK,
             rows=page,
             cursor=cursor,
             cost=bare.cost + self._price(len(page.posts) + more, len(page.accounts)),

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
+from socialcrawl.model import Act
 from socialcrawl.relevance import worth
 from socialcrawl.store.bulk import Statement
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
@@ -18,9 +19,9 @@ from socialcrawl.store.tables import account, link, mention, outcome, pick, post
 CHUNK = 1_000  # picks at a time
 OUTCOME = ("value", "occurrences", "posts", "the_campaign", "the_n")
 WHICH = (outcome.c.campaign == bindparam("the_campaign"), outcome.c.n == bindparam("the_n"))
-FOUND = ("search", "inward")  # acts that find accounts by posts of others
-JUDGED = ("walk", "probe")  # acts whose value is a judgement, which stands as it was made
-READ = ("seed", "expand", "recrawl")  # acts whose mark is that of a post
+FOUND = (Act.SEARCH, Act.INWARD)  # acts that find accounts by posts of others
+JUDGED = (Act.WALK, Act.PROBE)  # acts whose value is a judgement, which stands as it was made
+READ = (Act.SEED, Act.EXPAND, Act.RECRAWL)  # acts whose mark is that of a post
 ONCE = "-"  # a mark that says that there was one
 LINK = ("the_campaign", "the_n", "the_position")
 PLACE = (

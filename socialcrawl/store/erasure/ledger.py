@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import Connection, select
 
 from socialcrawl.limits.policy import host
-from socialcrawl.model import Answer
+from socialcrawl.model import Answer, ReplyKind
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import updating
 from socialcrawl.store.erasure import rehearsal
@@ -84,8 +84,8 @@ def passed(connection: Connection, gone: Gone) -> Ledger:
     found, hits, linked = Ledger(), Hits(connection), linkings(connection)
     origins = _origins(connection)
     for row in _rows(connection):
-        came = origins.get(row.digest) if row.kind == "held" else came_of(row)
-        if row.kind in ("ok", "held", "missing"):
+        came = origins.get(row.digest) if row.kind == ReplyKind.HELD else came_of(row)
+        if row.kind in (ReplyKind.OK, ReplyKind.HELD, ReplyKind.MISSING):
             _add(found.read, row, came, gone, hits, linking=linked[row.campaign])
         cleaned = _cleaned(row, came, gone, hits, linked[row.campaign])
         if cleaned is not None:
@@ -129,7 +129,7 @@ def came_of(row: Any) -> Came | None:
 def _origins(connection: Connection) -> dict[str, Came]:
     """The page that each held answer was made of, by digest: the newest of the platform's own."""
     held = connection.execute(
-        select(request.c.digest).distinct().where(request.c.kind == "held", request.c.posts > 0)
+        select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD, request.c.posts > 0)
     ).scalars().all()  # fmt: skip
     columns = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
     whole = columns.where(request.c.nodes.is_not(None))
@@ -174,7 +174,7 @@ def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: H
 def _cleaned(row: Any, came: Came | None, gone: Gone, hits: Hits, linking: Linking) -> tuple[Any, ...] | None:
     """The new values of CLEANED for a row; None if it holds nothing that goes."""
     params, digest, cursor = asked(row, gone)
-    page = None if came is None or row.kind == "held" else _page(came, gone)
+    page = None if came is None or row.kind == ReplyKind.HELD else _page(came, gone)
     answer = _answer(row, came, gone, hits, linking)
     post_ids, nodes = row.post_ids, row.nodes
     if came is not None and page is not None:
@@ -239,7 +239,7 @@ def _answer(row: Any, came: Came | None, gone: Gone, hits: Hits, linking: Linkin
     page = _page(came, gone)
     if page is None:
         return _unnamed(row.answer, old, gone)
-    if row.kind == "held" or not linking.plain:
+    if row.kind == ReplyKind.HELD or not linking.plain:
         return None  # it can be made again of what is left
     counts = hits.of(row.campaign)
     here = [counts.get(key, 0) for key in page.ids]

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 
-from socialcrawl.model import Node, Outcome, Reply, Request, Who
+from socialcrawl.model import Act, Node, Outcome, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
 
 FORGOTTEN = "forgotten"  # why the outcome of such a pick is missing
@@ -19,7 +19,7 @@ class Sparing:
     def __init__(self, source: Source) -> None:
         self.source = source
 
-    def width(self, act: str) -> int:
+    def width(self, act: Act) -> int:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 

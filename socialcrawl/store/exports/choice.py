@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.model import ANSWERED
+from socialcrawl.model import ANSWERED, ReplyKind
 from socialcrawl.store import address, answers
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.database import on_server
@@ -233,7 +233,7 @@ def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], str | None]]]:
     """The requests that brought posts, oldest first, as (row, ids of the posts, `answers.nodes`), some at a time."""
     columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
     ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
-    came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == "held")).order_by(request.c.id)
+    came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == ReplyKind.HELD)).order_by(request.c.id)
     for rows in choice.reader.execute(came.execution_options(yield_per=200)).partitions():
         yield [(row, *page_of(choice, row)) for row in rows]
 
@@ -241,7 +241,7 @@ def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], str | None]]]:
 def page_of(choice: Choice, row: Any) -> tuple[list[str], str | None]:
     """The ids of the posts that a request brought, in order, and `answers.nodes`; of one held, from where it came."""
     found = row
-    if row.kind == "held" and row.digest is not None:
+    if row.kind == ReplyKind.HELD and row.digest is not None:
         same = select(request.c.post_ids, request.c.nodes).where(
             request.c.digest == row.digest, request.c.id < row.id, request.c.kind.in_(ANSWERED)
         )

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Table, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.garbage import uncollected
-from socialcrawl.model import USEFUL
+from socialcrawl.model import USEFUL, Act
 from socialcrawl.store.counting import COUNTING
 from socialcrawl.store.database import closed, engine
 from socialcrawl.store.erasure.sparing import FORGOTTEN
@@ -64,7 +64,7 @@ DECISIONS = {
     "sampled": ("campaign", "node", "visits", "weight", "degree"),
 }  # fmt: skip
 """What is read in addition to replay the decisions, which exports of earlier versions do not have."""
-FINDING = ("search", "inward")  # acts that find the authors of posts
+FINDING = (Act.SEARCH, Act.INWARD)  # acts that find the authors of posts
 LAST = 2**31 - 1  # a place behind all others
 SOME = 5_000  # rows that are written together
 PLACE = "create temp table place (post text, position integer, node integer, primary key (post, position, node))"

@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.model import Node, Outcome
+from socialcrawl.model import Act, Node, Outcome
 from socialcrawl.relevance import worth
 from socialcrawl.store.address import of
 from socialcrawl.store.bulk import inserting
@@ -22,7 +22,7 @@ from socialcrawl.store.trouble import told
 from socialcrawl.store.writes import PICK, Writes
 
 ACT = "import"
-ASKED = ("seed", "expand", "recrawl", ACT)  # acts after which an account is not asked again
+ASKED = (Act.SEED, Act.EXPAND, Act.RECRAWL, ACT)  # acts after which an account is not asked again
 
 
 def remember(connection: Connection, campaign: int, platform: str, at: float) -> tuple[int, int]:
