@@ -14,10 +14,10 @@ from socialcrawl.arms import STEERED, arms
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
 from socialcrawl.collect.estimators.contract import Terms
-from socialcrawl.collect.seeds import SAME, TRIES
+from socialcrawl.collect.seeds import TRIES
 from socialcrawl.crawls import chosen, past
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Act, Node, Pick
+from socialcrawl.model import Act, Node, Pick, Reason, SameAs
 from socialcrawl.protocols import NEVER, cut_history
 from socialcrawl.settings import Settings, checked
 from socialcrawl.sources.web.urls import normalised
@@ -144,7 +144,7 @@ def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[
         asks = traces.asks(whole.id, held.node) if held is not None else []
         read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
         why = asks[-1].missing if asks and not read else None
-        if why is not None and not why.startswith(SAME):
+        if isinstance(why, Reason):
             found.append((name, why))
     return found
 
@@ -195,7 +195,7 @@ class _Case:
         decision = self._decision(self.n)
         links = self._links(self.before)
         last = self.asks[-1].missing if self.asks else None
-        same = Node(int(last.removeprefix(SAME))) if last and last.startswith(SAME) else None
+        same = last.node if isinstance(last, SameAs) else None
         state = self._state(met=bool(links or decision))
         everybody = [self.node, *(link.source for link in links), *([] if same is None else [same])]
         return Explanation(
@@ -234,7 +234,7 @@ class _Case:
         last = self.asks[-1]
         if last.at is None:
             return "open"
-        if (last.missing or "").startswith(SAME):
+        if isinstance(last.missing, SameAs):
             return "same"
         if last.act == Act.RESOLVE or self._again():
             return "frontier" if self._open() else "resting" if self.node in self.crawl.resting else "looked-up"
@@ -243,7 +243,8 @@ class _Case:
     def _again(self) -> bool:
         """Whether its last answer was none, so that it is offered again."""
         tried = [ask.missing for ask in self.asks if ask.act in (Act.SEED, Act.EXPAND)]
-        return bool(tried) and tried[-1] == "temporary" == self.asks[-1].missing and tried.count("temporary") < TRIES
+        away = Reason.TEMPORARY
+        return bool(tried) and tried[-1] == away == self.asks[-1].missing and tried.count(away) < TRIES
 
     def _open(self) -> bool:
         row = self._row()

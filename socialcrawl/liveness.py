@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Outcome, Pick
+from socialcrawl.model import Outcome, Pick, Reason, Unavailable
 
-PROTECTED = "protected"
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -38,7 +37,7 @@ class Activity:
         if self.within is not None and not 0 < self.within < float("inf"):
             raise SettingsError(f"Activity is counted within a positive number of seconds, not {self.within}.")
 
-    def alive(self, last: str | None, at: float, missing: str | None) -> bool:
+    def alive(self, last: str | None, at: float, missing: Unavailable | None) -> bool:
         """Whether a node is active.
 
         Args:
@@ -50,12 +49,12 @@ class Activity:
             ValueError: `last` is no instant.
         """
         if missing is not None:
-            return self.protected and missing == PROTECTED
+            return self.protected and missing == Reason.PROTECTED
         if self.within is None:
             return True
         return at - latest(last) <= self.within if last else self.untold
 
-    def outcome(self, pick: Pick, at: float, last: str | None = None, missing: str | None = None) -> Outcome:
+    def outcome(self, pick: Pick, at: float, last: str | None = None, missing: Unavailable | None = None) -> Outcome:
         """What a probe found: 1.0 or 0.0 as value, the last activity as mark, why it is missing unless it is alive."""
         alive = self.alive(last, at, missing)
         return Outcome(pick.n, pick.node, at, value=float(alive), missing=None if alive else missing, mark=last or "")

@@ -65,6 +65,49 @@ class ReplyKind(StrEnum):
     LOST = "lost"  # sent, and no usable answer came: it may be billed
 
 
+class Reason(StrEnum):
+    """Why a node could not be read."""
+
+    SUSPENDED = "suspended"
+    PROTECTED = "protected"  # its posts are for some people only
+    DELETED = "deleted"
+    UNKNOWN = "unknown"  # the platform knows no such name or number
+    TEMPORARY = "temporary"  # no usable answer came: try again later
+    EXCLUDED = "excluded"  # the campaign file leaves it out
+    OPTED_OUT = "opted-out"
+    REDIRECTED = "redirected"
+    SOFT_404 = "soft-404"  # a page that says that there is no such page
+    UNREACHABLE = "unreachable"  # its host has no address any more
+    FORGOTTEN = "forgotten"  # erased from the database
+
+
+SAME_AS = "same-as:"
+"""How a stored reason begins that names the account that a node turned out to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class SameAs:
+    """The node turned out to be another one, under which it is read."""
+
+    node: Node
+
+    def __str__(self) -> str:
+        return f"{SAME_AS}{self.node}"
+
+
+Unavailable = Reason | SameAs
+"""Why an outcome has nothing of its node; stored as `str` of it."""
+
+
+def parse_unavailable(text: str) -> Unavailable:
+    """Return the reason that was stored as `text`.
+
+    Raises:
+        ValueError: there is no such reason.
+    """
+    return SameAs(Node(int(text.removeprefix(SAME_AS)))) if text.startswith(SAME_AS) else Reason(text)
+
+
 class StopKind(StrEnum):
     """Why a crawl goes no further."""
 
@@ -92,6 +135,24 @@ VISITS = (Act.EXPAND, Act.WALK)
 ON_TOPIC, WIDER = 1.0, 0.5  # values of walks: of accounts on the topic, and of those on the wider topic only
 NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
+
+
+class Part:
+    """The second number of a request's key, where it is not the next page of the pick's first list.
+
+    Pages of that list count from 1. Bluesky's lists can be longer than 998 pages.
+    """
+
+    PAGES_END = 999  # X and Mastodon: pages of the first list have smaller numbers
+    HOME_LOOK_UP = 999  # Mastodon: the look-up is repeated at the campaign's own instance
+    SECOND_LIST = 1_000  # X and Mastodon: whom the account follows, or what another search found
+    HOME_TIMELINE = 2_000  # Mastodon: the timeline is read from the campaign's own instance
+    FAR_SECOND_LIST = 1_000_000  # Bluesky: as SECOND_LIST
+    WHY_GONE = 2_000_000  # Bluesky: why an account has no profile
+    SECOND_LOOK_UP = 2_000_001  # Bluesky: the look-up is repeated for the account alone
+    AUTHORS = 3_000_000  # Bluesky: who wrote the posts of page 0 of a search; those of later pages follow
+    AUTHOR_PROFILES = 4_000_000  # Bluesky: the profiles of these authors, or of those whose posts an account reposted
+    REPEATED_PAGE = 5_000_000  # Bluesky: page 0 of a timeline again, where the first request told of authors only
 
 
 def iso(at: float) -> str:
@@ -266,7 +327,7 @@ class Page:
     mentions: Sequence[Mention] = ()
     accounts: Sequence[AccountRow] = ()
     answered: Sequence[Who] = ()
-    missing: Sequence[tuple[Who, str]] = ()
+    missing: Sequence[tuple[Who, Reason]] = ()
     follows: Sequence[Who] = ()
     mark: str = ""
     active: Sequence[tuple[Who, str]] = ()
@@ -288,7 +349,7 @@ class Answer:
     targets: Sequence[int] = ()
     target_hits: Sequence[int] = ()
     found: Mapping[int, str] = field(default_factory=dict)
-    missing: Mapping[int, str] = field(default_factory=dict)
+    missing: Mapping[int, Unavailable] = field(default_factory=dict)
     follows: tuple[int, ...] = ()
     mark: str = ""
     active: Mapping[int, str] = field(default_factory=dict)
@@ -346,9 +407,8 @@ class Reply:
 class Outcome:
     """Everything that the answers to one pick say of its node: all of it, or, of a pick with `since`, what is new.
 
-    `value` is beta(node), `alpha[i]` the weight of the link to `targets[i]`; both float64. `missing` is None or
-    suspended | protected | deleted | unknown | temporary | excluded | opted-out | redirected | soft-404 | unreachable |
-    forgotten | same-as:<node>. `mark` is
+    `value` is beta(node), `alpha[i]` the weight of the link to `targets[i]`; both float64. `missing` says why
+    there is nothing; None: there is. `mark` is
     where the next visit can go on, in the platform's own terms: the newest that was seen; "" where there is no such
     thing.
     """
@@ -359,7 +419,7 @@ class Outcome:
     value: float = 0.0
     targets: NDArray[np.int64] = field(default_factory=lambda: NOBODY)
     alpha: NDArray[np.float64] = field(default_factory=lambda: NO_WEIGHT)
-    missing: str | None = None
+    missing: Unavailable | None = None
     posts: int = 0
     occurrences: int = 0
     mark: str = ""

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.model import Act, Grant, Node, Outcome, Pick, Reply, Request, Stop, Wait, Who
+from socialcrawl.model import Act, Grant, Node, Outcome, Pick, Reply, Request, Stop, Wait, Who, parse_unavailable
 
 Batch = tuple[Pick, ...]
 """Picks that were decided together, in order of n."""
@@ -81,7 +81,7 @@ class Columns:
             float(self.value[i]),
             self.targets[links].copy(),  # so that one outcome does not keep the links of all
             self.alpha[links].copy(),
-            str(self.missing[i]) or None,
+            parse_unavailable(why) if (why := str(self.missing[i])) else None,
             _at(self.posts, i, 0),
             _at(self.occurrences, i, 0),
             _at(self.mark, i, ""),

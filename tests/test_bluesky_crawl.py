@@ -15,11 +15,10 @@ from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.shape import REPEATED
 from socialcrawl.mock.bluesky.people import LIST_KEY
 from socialcrawl.mock.changes import Lifetime
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
-from socialcrawl.model import Credential, Node, Stop
+from socialcrawl.model import Credential, Node, Part, Stop
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.run import Parts, run
 from socialcrawl.sources.bluesky.session import Session
@@ -161,7 +160,10 @@ def test_a_feed_is_left_where_the_time_that_counts_begins(sky):
     store, _ = crawled(sky, steps=0, topic=topic, begin=float(begin))
     (outcome, _) = outcomes(store, sky)["person0"]
     assert outcome.value == pytest.approx(worth(occurrences("person0", begin)[0]))
-    assert [grant.request.key[1] for grant, _ in store.ledger() if grant.request.endpoint == FEED] == [1, REPEATED + 1]
+    assert [grant.request.key[1] for grant, _ in store.ledger() if grant.request.endpoint == FEED] == [
+        1,
+        Part.REPEATED_PAGE + 1,
+    ]
 
 
 def test_a_closed_search_leaves_the_seeds_that_are_named_and_says_what_to_do(sky):

@@ -5,7 +5,7 @@ from blueskies import POLICY, did
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.model import PUT_OFF, Answer, Node, Page, Pick, Reply, Who
+from socialcrawl.model import PUT_OFF, Answer, Node, Page, Pick, Reply, SameAs, Who
 from socialcrawl.sources.bluesky.source import (
     ACTORS,
     FEED,
@@ -69,7 +69,7 @@ def test_an_account_that_is_known_by_handle_is_looked_up_first():
 
 @pytest.mark.parametrize(
     ("answer", "missing"),
-    [({"missing": {3: "unknown"}}, "unknown"), ({}, "unknown"), ({"missing": {3: "same-as:5"}}, "same-as:5")],
+    [({"missing": {3: "unknown"}}, "unknown"), ({}, "unknown"), ({"missing": {3: SameAs(5)}}, SameAs(5))],
 )
 def test_a_handle_that_nobody_has_is_missing(answer, missing):
     _, outcomes = converse(talk_of(EXPAND, Who(None, "ann.test")), ok(**answer))

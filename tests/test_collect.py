@@ -7,7 +7,7 @@ from known import Ticking, World, collect, crawl, diamond, outcome, parts, refer
 from wild import many
 
 from socialcrawl.collect.estimators import NAMES
-from socialcrawl.model import Pick, Stop
+from socialcrawl.model import Pick, SameAs, Stop
 from socialcrawl.relevance import worth
 from socialcrawl.run import run
 from socialcrawl.store.memory import MemoryStore
@@ -131,7 +131,7 @@ def worlds(draw):
     size = draw(st.integers(2, 14))
     node, hits = st.integers(0, size - 1), st.integers(0, 4)
     links = {u: draw(st.dictionaries(node, hits, max_size=5)) for u in range(size)}
-    reason = st.sampled_from([["temporary"], ["temporary", None], ["deleted"], ["same-as:0"]])
+    reason = st.sampled_from([["temporary"], ["temporary", None], ["deleted"], [SameAs(0)]])
     missing = draw(st.dictionaries(node, reason, max_size=3))
     return World({u: draw(hits) for u in range(size)}, links, missing), draw(st.lists(node, min_size=1, unique=True))
 

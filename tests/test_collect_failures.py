@@ -7,7 +7,7 @@ from known import World, collect, crawl, diamond, sequence
 from socialcrawl.collect.crawl import REST, TRIES, Collect
 from socialcrawl.collect.estimators import NAMES, named
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.model import Node, Outcome, Stop
+from socialcrawl.model import Node, Outcome, SameAs, Stop
 from socialcrawl.relevance import worth
 
 
@@ -27,7 +27,7 @@ def test_when_nobody_can_be_read_the_crawl_ends_without_learning(name):
 
 def test_an_account_that_is_another_one_leaves_the_frontier_without_links():
     world = diamond()
-    world.missing = {1: ["same-as:2"]}
+    world.missing = {1: [SameAs(2)]}
     by = collect("bfs", [0])
     assert sequence(crawl(world, by)[0]) == [0, 1, 2, 4, 5, 6]
     assert by.graph.left == 0
@@ -82,7 +82,7 @@ def test_searches_and_names_become_seeds_once_each_in_order():
     reply = {
         ("search", -1): {"targets": np.array([3, 8]), "alpha": np.zeros(2)},
         ("search", -2): {"targets": np.array([8, 9, 7]), "alpha": np.zeros(3)},
-        ("resolve", 4): {"missing": "same-as:9"},
+        ("resolve", 4): {"missing": SameAs(9)},
         ("resolve", 3): {"missing": "suspended"},
     }
     asked = []

@@ -29,7 +29,7 @@ from tiny import close, posts_of
 
 from socialcrawl.errors import StoreError
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, Who, iso
+from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, iso
 from socialcrawl.store.address import where
 from socialcrawl.store.billed import SqlCharges
 from socialcrawl.store.erasure.forgetting import forget as carry_out
@@ -192,7 +192,7 @@ def test_whoever_a_name_turned_out_to_be_is_forgotten_with_it(store):
     name, alias = store.enlist(["bob", "old_bob"], LATER)
     save(store, users(profile("5", "bob")))
     store.open((Pick(0, alias, "resolve"),))
-    store.finish((Pick(0, alias, "resolve"),), [Outcome(0, alias, LATER, missing=f"same-as:{name}")])
+    store.finish((Pick(0, alias, "resolve"),), [Outcome(0, alias, LATER, missing=SameAs(name))])
     assert len(everyone(store)) == 2
     forgotten(store, "5")
     assert everyone(store) == [(name, None, None), (alias, None, None)]

@@ -21,7 +21,7 @@ from socialcrawl.explain import crawl_of, unread
 from socialcrawl.explain import explain as explain_by
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.model import Credential, Node, Outcome, Pick, iso
+from socialcrawl.model import Credential, Node, Outcome, Pick, SameAs, iso
 from socialcrawl.run import Parts, run
 from socialcrawl.sections.crawling import TopicSection
 from socialcrawl.settings import checked
@@ -249,7 +249,7 @@ def test_another_name_of_an_account_leads_to_it_and_its_links_count(file):
         store.open(picks)
         targets, alpha = np.array([alias, seed], np.int64), np.array([2.5, 1.0])
         store.finish(
-            picks, [Outcome(n, new, AT, 1.5, targets, alpha), Outcome(n + 1, alias, AT, missing=f"same-as:{known}")]
+            picks, [Outcome(n, new, AT, 1.5, targets, alpha), Outcome(n + 1, alias, AT, missing=SameAs(known))]
         )
         told = explain(store.connection, "alias")
         assert (told.state, told.same) == ("same", known)

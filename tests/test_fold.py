@@ -18,7 +18,7 @@ from socialcrawl.collect.estimators.leastsquares import SCALE, Moments
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.graph import COLUMNS, Graph
 from socialcrawl.links import Additions
-from socialcrawl.model import Node, Outcome, Pick, Stop
+from socialcrawl.model import Node, Outcome, Pick, SameAs, Stop
 from socialcrawl.relevance import worth
 from socialcrawl.store import history as stored
 from socialcrawl.store import linked
@@ -54,7 +54,7 @@ def history_of(made, past=7):
         asked = Node(-1 - node % 2 if act == "search" else node)
         x = tuple(float(worth(n * (place + 1) % 11)) / 3.0 for place in range(len(COLUMNS)))
         batch.append(Pick(n, asked, act, 0.0, () if act != "expand" else (np.inf, *x[1:]) if n % past == 0 else x))
-        missing = f"same-as:{other}" if why == "same-as" else why
+        missing = SameAs(other) if why == "same-as" else why
         found = not missing or act == "search"
         targets = np.array(list(links) if found else [], np.int64)
         alpha = np.array([worth(x) for x in links.values()] if found else [], np.float64)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from socialcrawl.apps.cli_import import import_
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.model import Node, Outcome, Pick, iso
+from socialcrawl.model import Node, Outcome, Pick, SameAs, iso
 from socialcrawl.settings import checked
 from socialcrawl.store.campaigns import campaign
 from socialcrawl.store.sql import SqlStore
@@ -145,7 +145,7 @@ def crawled(connection):
     ann, bob, cyd, dan, eve = store.enlist(["ann", "bob", "cyd", "dan", "eve"], NOW)
     links = {ann: [bob, dan, ann], bob: [eve, cyd]}
     acts = [(Node(-1), "search", None), (ann, "seed", None), (cyd, "expand", "deleted"), (bob, "expand", None)]
-    for n, (node, act, missing) in enumerate([*acts, (eve, "expand", f"same-as:{ann}")]):
+    for n, (node, act, missing) in enumerate([*acts, (eve, "expand", SameAs(ann))]):
         targets = links.get(node, [])
         store.open((pick := Pick(n, node, act),))
         ends = np.array(targets, np.int64), np.linspace(1, 2, len(targets))

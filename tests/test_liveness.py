@@ -9,11 +9,11 @@ from wild import many
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.liveness import Activity, latest
-from socialcrawl.model import Node, Pick, iso
+from socialcrawl.model import Node, Pick, SameAs, iso
 
 DAY = 86_400.0
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
-REASONS = ("suspended", "protected", "deleted", "unknown", "temporary", "redirected", "same-as:4", "opted-out")
+REASONS = ("suspended", "protected", "deleted", "unknown", "temporary", "redirected", SameAs(4), "opted-out")
 PICK = Pick(7, Node(3), "probe")
 
 

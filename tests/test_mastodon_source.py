@@ -1,7 +1,7 @@
 import pytest
 from fediverse import POLICY
 
-from socialcrawl.model import Answer, Node, Pick, Reply, Who
+from socialcrawl.model import Answer, Node, Pick, Reply, SameAs, Who
 from socialcrawl.sources.mastodon.source import NO_INSTANCE, MastodonSource, hashtag
 
 NOBODY = Who(None, None)
@@ -171,7 +171,7 @@ def test_what_nobody_is_called_is_not_asked_for(name):
         (Reply("invalid", 5.0), "temporary"),
         (ok(kind="missing", missing={4: "opted-out"}), "opted-out"),  # whose name was written in short
         (ok("11"), "unknown"),
-        (ok("11", found={4: "ann@elsewhere.example"}), "same-as:4"),
+        (ok("11", found={4: "ann@elsewhere.example"}), SameAs(4)),
         (ok(found=FOUND), "temporary"),  # nobody told the number
     ],
 )

@@ -30,7 +30,7 @@ from socialcrawl.mock.service import Asked, Guest, Standing
 from socialcrawl.mock.site.html import marked, marks, page_of, path_of
 from socialcrawl.mock.site.pages import numbered, read_pages
 from socialcrawl.mock.site.service import Site
-from socialcrawl.model import Credential, Node, Pick
+from socialcrawl.model import Credential, Node, Pick, SameAs
 from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
 from socialcrawl.run import Parts, run
@@ -211,7 +211,7 @@ def test_the_site_has_pages_rules_and_what_goes_wrong_with_pages():
 @pytest.mark.parametrize(
     ("path", "why"),
     [("wiki/Art", None), ("wiki/Nobody", "unknown"), ("private/Art", "opted-out"), ("hidden/Art", "opted-out"),
-     ("soft/Art", "deleted"), ("loop/Art", "unknown"), ("moved/Nobody", "unknown"), ("moved/Art", "same-as:1")],
+     ("soft/Art", "deleted"), ("loop/Art", "unknown"), ("moved/Nobody", "unknown"), ("moved/Art", SameAs(1))],
 )  # fmt: skip
 def test_what_goes_wrong_with_pages_is_seen_by_the_source(path, why):
     store = MemoryStore()
@@ -220,7 +220,7 @@ def test_what_goes_wrong_with_pages_is_seen_by_the_source(path, why):
         outcome = asked_about(WebSource(POLICY, "socialcrawl", hosts=["*"]), made, store, f"{HOST}/{path}")
         made.door.http.close()
     assert outcome.missing == why
-    if why == "same-as:1":
+    if why == SameAs(1):
         assert store.accounts([Node(1)])[Node(1)].id == f"{HOST}/wiki/Art"
 
 

@@ -133,7 +133,7 @@ def test_a_page_that_has_moved_is_the_page_where_it_is_now_on_request(door):
     store = MemoryStore()
     requests, outcome = visited(door, "/moved/Art", store=store, redirects=True)
     assert requests == [RULES, ("HEAD", "/moved/Art"), ("HEAD", "/wiki/Art")]
-    node = Node(int(outcome.missing.removeprefix("same-as:")))
+    node = outcome.missing.node
     assert (outcome.value, store.accounts([node])[node].id) == (0.0, f"{HOST}/wiki/Art")
     assert visited(door, "/moved/Nobody", redirects=True)[1].missing == "unknown"
     requests, outcome = visited(door, "/loop/Art", redirects=True)

@@ -10,7 +10,7 @@ from test_judge_openapi import _document, _validator
 from socialcrawl.liveness import Activity
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Request, Who
+from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Request, SameAs, Who
 from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
 from socialcrawl.sources.x import parse
@@ -166,8 +166,8 @@ def test_whoever_was_not_answered_about_is_asked_for_once_more():
 
 
 def test_an_account_that_is_another_says_so():
-    found = carried(talk(ONE), lambda _: ok(missing={1: "same-as:8"}))
-    assert (found[4].value, found[4].missing) == (0.0, "same-as:8")
+    found = carried(talk(ONE), lambda _: ok(missing={1: SameAs(8)}))
+    assert (found[4].value, found[4].missing) == (0.0, SameAs(8))
 
 
 def test_a_source_without_a_rule_refuses_probes():

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from shared import needed
 from wild import many
 
-from socialcrawl.model import Answer, Node, Page, Pick, Reply, Who, unix
+from socialcrawl.model import Answer, Node, Page, Pick, Reason, Reply, Who, unix
 from socialcrawl.policies import policy
 from socialcrawl.sources.bluesky import parse
 from socialcrawl.sources.bluesky.source import BlueskySource
 from socialcrawl.sources.bluesky.wire import address
-from socialcrawl.sources.excluding import EXCLUDED, Accounts, Excluding
+from socialcrawl.sources.excluding import Accounts, Excluding
 from socialcrawl.sources.known import Known, KnownGraph
 from socialcrawl.sources.marks import newest
 from socialcrawl.sources.mastodon import source as mastodon
@@ -302,7 +302,7 @@ def test_whoever_is_excluded_is_not_asked_again_and_marks_are_handed_on():
     source = Excluding(XSource(policy("x"), TWEET, []), Accounts(["ann"]))
     with pytest.raises(StopIteration) as end:
         next(talk_of(source, Pick(1, Node(2), "recrawl", since="5")))
-    assert end.value.value[1].missing == EXCLUDED
+    assert end.value.value[1].missing == Reason.EXCLUDED
     assert source.mark(NOW) == x.SNOWFLAKES.before(NOW) != ""
 
 

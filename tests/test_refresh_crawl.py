@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from refreshing import bring, drive, lines_of, order_of, refresh, said, web
 
-from socialcrawl.model import Node, Pick, Stop
+from socialcrawl.model import Node, Pick, SameAs, Stop
 from socialcrawl.refresh.cost import shared_out
 from socialcrawl.refresh.how import How
 from socialcrawl.refresh.old import Old
@@ -269,7 +269,7 @@ def test_two_names_of_one_node_are_tested_as_one_and_links_to_either_count():
     #  0 -> 1, 2 -> 3; 1 turns out to be 3, whom ai then knows by two links.
     old = Old.of(np.array([0, 2, 4]), np.array([1, 3, 5]), 6)
     crawl = refresh(old, z=0, rank="ai")
-    for node, value, missing in ((0, 1.0, None), (2, 1.0, None), (4, 1.0, None), (1, 0.0, "same-as:3")):
+    for node, value, missing in ((0, 1.0, None), (2, 1.0, None), (4, 1.0, None), (1, 0.0, SameAs(3))):
         pick = Pick(crawl.picks, Node(node), "probe")
         crawl.choose(1, 0.0)
         crawl.absorb((pick,), [said(pick, value, missing=missing)])
@@ -280,7 +280,7 @@ def test_two_names_of_one_node_are_tested_as_one_and_links_to_either_count():
 def test_a_node_that_is_somebody_the_dataset_does_not_know_goes_on_under_that_name():
     old, _ = web(20, 40)
     crawl = refresh(old, z=20)
-    told = drive(crawl, np.ones(100), odd=lambda pick: said(pick, missing="same-as:77") if pick.node == 5 else None)
+    told = drive(crawl, np.ones(100), odd=lambda pick: said(pick, missing=SameAs(77)) if pick.node == 5 else None)
     order = order_of(told)
     assert order[order.index(5) + 1] == 77
     assert len(order) == 21
@@ -290,7 +290,7 @@ def test_a_node_that_is_somebody_the_dataset_does_not_know_goes_on_under_that_na
 def test_names_that_stand_for_each_other_end():
     old, _ = web(6, 12)
     crawl = refresh(old, z=6)
-    say = {5: "same-as:77", 77: "same-as:5", 2: "same-as:3", 3: "same-as:2"}
+    say = {5: SameAs(77), 77: SameAs(5), 2: SameAs(3), 3: SameAs(2)}
     drive(crawl, np.ones(100), odd=lambda pick: said(pick, missing=say[pick.node]) if pick.node in say else None)
     assert crawl.graph.left == 0
     assert crawl.choose(1, 0.0).kind == "done"

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from refreshing import InColumns, bring, drive, lines_of, refresh, said, web
 from wild import many
 
-from socialcrawl.model import Stop
+from socialcrawl.model import SameAs, Stop
 from socialcrawl.refresh.ranks import RANKS
 
-ODD = [None] * 12 + ["temporary"] * 4 + ["suspended", "forgotten", "same-as:3", "same-as:90", "same-as:17"]
+ODD = [None] * 12 + ["temporary"] * 4 + ["suspended", "forgotten", SameAs(3), SameAs(90), SameAs(17)]
 
 
 def state_of(crawl):

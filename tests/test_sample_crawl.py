@@ -13,7 +13,7 @@ from socialcrawl.chance import chance, stream
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.lab.doors import Tape
 from socialcrawl.luck import draws
-from socialcrawl.model import Outcome, Pick
+from socialcrawl.model import Outcome, Pick, SameAs
 from socialcrawl.sample.crawl import REST, Sample
 from socialcrawl.sample.how import FOCUSES, How
 
@@ -94,7 +94,7 @@ HOWS = st.builds(
 TROUBLES = st.dictionaries(
     st.integers(0, SIZE - 1),
     st.lists(
-        st.sampled_from([None, "temporary", "deleted", "same-as:4", "same-as:7", "forgotten"]), min_size=1, max_size=3
+        st.sampled_from([None, "temporary", "deleted", SameAs(4), SameAs(7), "forgotten"]), min_size=1, max_size=3
     ),
     max_size=8,
 )
@@ -245,7 +245,7 @@ def test_searches_and_lookups_come_first_and_their_authors_are_starts() -> None:
     assert crawl.choose(2, 0.0) == (Pick(0, -1, "search"),)
     crawl.absorb((Pick(0, -1, "search"),), [Outcome(0, -1, 0.0, targets=np.array([9]))])
     assert crawl.choose(2, 0.0) == (Pick(1, 8, "resolve"), Pick(2, 9, "resolve"))
-    crawl.absorb(crawl.choose(2, 0.0), [Outcome(1, 8, 0.0), Outcome(2, 9, 0.0, missing="same-as:11")])
+    crawl.absorb(crawl.choose(2, 0.0), [Outcome(1, 8, 0.0), Outcome(2, 9, 0.0, missing=SameAs(11))])
     assert crawl.choose(2, 0.0) == (Pick(3, 8, "walk"), Pick(4, 11, "walk"))
 
 

@@ -10,7 +10,7 @@ from storing import AT, a_store, beside, mentioning, one, profile, reopened, row
 from tiny import BEGIN, Clock, Wire, close, parts_of, stored, story
 
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Answer, Grant, Mention, Node, Outcome, Page, Pick, PostRow, Request, Who, unix
+from socialcrawl.model import Answer, Grant, Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, unix
 from socialcrawl.relevance import Topic
 from socialcrawl.run import run
 from socialcrawl.store.held import Reuse
@@ -298,7 +298,7 @@ def test_users_that_are_held_are_told_of_as_if_they_had_come(store):
         first = save(store, page, n, asked=asked)
         reply = again(store, f"again{n}").held(replace(asked, key=(n, 0)), LATER)
         assert in_order(reply.answer) == in_order(first.answer)
-        assert reply.answer.missing == {3: "protected", bob: "same-as:1"}
+        assert reply.answer.missing == {3: "protected", bob: SameAs(1)}
         assert reopened(store).accounts([Node(1), Node(3)]) == {1: Who("6", "Bob"), 3: Who("5", "Ann")}
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from storing import AT, a_store, mentioning, profile, reopened, save, users
 
-from socialcrawl.model import Mention, Node, Page, Pick, PostRow, Who
+from socialcrawl.model import Mention, Node, Page, Pick, PostRow, SameAs, Who
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -62,7 +62,7 @@ def test_a_name_that_turns_out_to_be_a_known_account_is_the_same_as_that(store):
     answer = save(store, users(profile("5", "Ann")), n=1).rows
     (known,) = answer.found
     assert known != typed
-    assert answer.missing == {typed: f"same-as:{known}"}
+    assert answer.missing == {typed: SameAs(known)}
     again = save(reopened(store), users(profile("5", "Ann")), n=2).rows
     assert again == answer, "asked again, it is still the same"
 
@@ -135,5 +135,5 @@ def test_a_name_that_was_enlisted_stands_for_the_same_node_also_when_it_turns_ou
         met = save(store, mentioning(Who("77", None))).rows.targets[0]  # known by id, without a name
         (ann,) = store.enlist(["Ann"], AT)
         told = save(store, users(profile("77", "ann")), 1).rows
-        assert told.missing == {ann: f"same-as:{met}"}
+        assert told.missing == {ann: SameAs(met)}
         assert reopened(store).enlist(["ANN", "bob"], AT)[0] == ann != met

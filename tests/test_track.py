@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tracking import Timed, answer, drive, tell, track
 from wild import many
 
-from socialcrawl.model import Node, Pick, Stop, Wait
+from socialcrawl.model import Node, Pick, SameAs, Stop, Wait
 from socialcrawl.relevance import worth
 from socialcrawl.track.choice import Choice
 from socialcrawl.track.picture import COLUMNS, CRAWLED
@@ -233,7 +233,7 @@ def test_choosing_changes_nothing(expansion, recrawl, target, rest):
 def test_trees_hold_what_is_known_now_after_every_visit(expansion, recrawl, target, rest):
     crawl = track(choice=Choice(expansion, recrawl, 0.5, 3), target=target, rest=rest, mark=repr)
     world = Timed(30, 200, 2000.0, seed=6)
-    failing = {7: "temporary", 12: "same-as:40", 19: "suspended", 25: "temporary"}
+    failing = {7: "temporary", 12: SameAs(40), 19: "suspended", 25: "temporary"}
     for picks in range(1, 60):
         drive(crawl, world, picks, failing=lambda pick: failing.get(pick.n))
         if picks == 30:

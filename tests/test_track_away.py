@@ -15,7 +15,7 @@ from tracking import Timed, answer, drive, tell, track
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.model import Stop, Wait
+from socialcrawl.model import SameAs, Stop, Wait
 from socialcrawl.settings import checked
 from socialcrawl.track.choice import Choice
 from socialcrawl.track.picture import CRAWLED, FRONTIER
@@ -69,7 +69,7 @@ def test_the_pause_doubles_with_every_loss_in_a_row_and_an_answer_ends_the_row()
     assert asked(crawl, lost + 100.0) == [0, 1]
 
 
-@pytest.mark.parametrize("why", [*FOR_GOOD, "same-as:1"])
+@pytest.mark.parametrize("why", [*FOR_GOOD, SameAs(1)])
 def test_some_are_never_asked_again(why):
     crawl = track(0, 1, choice=BACK, again=AGAIN)
     for node in (0, 1):
@@ -305,7 +305,7 @@ def test_another_name_of_who_is_away_ends_the_pause():
     tell(crawl, 1, "seed", links=[4], mark="post 1")
     tell(crawl, 1, "recrawl", missing="suspended")
     assert asked(crawl, 1.0) == [0]
-    tell(crawl, 0, "recrawl", missing="same-as:1")
+    tell(crawl, 0, "recrawl", missing=SameAs(1))
     assert (crawl.gone, crawl.losses, asked(crawl, 1.0)) == ({}, {}, [1])
     cash = crawl.picture.cash
     assert cash.total() == pytest.approx(1.0, abs=1e-12)
@@ -317,10 +317,10 @@ def test_an_away_name_that_turns_out_to_be_another_is_that():
     tell(crawl, 0, "seed", links=[3])
     tell(crawl, 1, "seed", links=[4], mark="post 1")
     tell(crawl, 1, "recrawl", missing="suspended")
-    tell(crawl, 1, "recrawl", at=100.0, missing="same-as:7")
+    tell(crawl, 1, "recrawl", at=100.0, missing=SameAs(7))
     assert (crawl.gone, crawl.picture.away, asked(crawl, 100.0)) == ({}, {}, [0, 7])
     tell(crawl, 7, "recrawl", at=100.0, missing="suspended")
-    tell(crawl, 7, "recrawl", at=200.0, missing="same-as:1")  # it changed its name back
+    tell(crawl, 7, "recrawl", at=200.0, missing=SameAs(1))  # it changed its name back
     assert (crawl.gone, crawl.picture.away, asked(crawl, 200.0)) == ({}, {}, [0, 1])
 
 
@@ -336,7 +336,7 @@ SETUPS = [
 
 
 def failing(pick):
-    return {0: "suspended", 30: "forgotten", 33: "same-as:3", 44: "same-as:90"}.get(pick.n) or (
+    return {0: "suspended", 30: "forgotten", 33: SameAs(3), 44: SameAs(90)}.get(pick.n) or (
         {0: "suspended", 1: "unknown", 2: "temporary"}.get(pick.n % 7) if pick.n > 4 else None
     )
 

@@ -17,7 +17,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.recent import Recent
 from socialcrawl.mock.server import running
-from socialcrawl.model import Node, Pick
+from socialcrawl.model import Node, Pick, SameAs
 from socialcrawl.relevance import worth
 from socialcrawl.reports.tracked import crawl_of, standings, tracked
 from socialcrawl.settings import checked
@@ -200,7 +200,7 @@ def state_of(crawl):
 
 
 def failing(pick):
-    return {6: "same-as:50", 9: "temporary", 15: "suspended", 20: "same-as:3", 31: "forgotten"}.get(pick.n)
+    return {6: SameAs(50), 9: "temporary", 15: "suspended", 20: SameAs(3), 31: "forgotten"}.get(pick.n)
 
 
 @pytest.mark.parametrize("levers", LEVERS)
@@ -299,7 +299,7 @@ def test_the_renamed_keep_importance_and_cash_of_both_names_in_a_crawl():
     tell(crawl, 7, links=[8])
     rows = np.array([crawl.picture.row(1), crawl.picture.row(8)])
     importance, cash = crawl.importance(rows), crawl.picture.column("cash")[rows]
-    tell(crawl, 1, "recrawl", missing="same-as:8")
+    tell(crawl, 1, "recrawl", missing=SameAs(8))
     weights = dict(crawl.standing())
     assert sorted(weights) == [0, 7, 8]
     assert weights[8] == pytest.approx(importance.sum(), abs=1e-15)
@@ -353,7 +353,7 @@ def test_who_turns_out_to_be_an_account_that_was_lost_brings_it_cash_only_if_it_
         tell(crawl, 0, "seed", links=[1, 2, 3])
         tell(crawl, 1, "seed", links=[0])
         tell(crawl, 2, missing="suspended")
-        tell(crawl, name, "recrawl" if back else "expand", missing="same-as:2")
+        tell(crawl, name, "recrawl" if back else "expand", missing=SameAs(2))
         held = crawl.picture.column("cash")[crawl.picture.row(2)]
         assert (held > 0.01, held == 0.0, crawl.picture.is_crawled(2)) == (back, not back, back)
         tell(crawl, 0, "recrawl", links=[2])

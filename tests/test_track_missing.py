@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tracking import Timed, answer, drive, tell, track
 from wild import many
 
-from socialcrawl.model import Stop
+from socialcrawl.model import SameAs, Stop
 from socialcrawl.relevance import worth
 from socialcrawl.track.choice import Choice
 from socialcrawl.track.crawl import REST
@@ -125,7 +125,7 @@ def test_who_was_renamed_keeps_links_totals_and_visits_under_the_new_name():
     tell(crawl, 1, "seed", at=2.0, links=[7, (8, worth(3))], value=worth(5), mark="post 4")
     tell(crawl, 7, links=[8])
     cash, (mine, other) = crawl.picture.cash, crawl.picture.column("cash")[[1, 3]]
-    tell(crawl, 1, "recrawl", at=9.0, missing="same-as:8")
+    tell(crawl, 1, "recrawl", at=9.0, missing=SameAs(8))
     assert crawl.gone == {}
     assert crawl.picture.is_crawled(8)
     assert crawl.picture.row(1) == crawl.picture.row(8)
@@ -146,7 +146,7 @@ def test_a_name_that_turns_out_to_be_one_that_was_gone_is_asked_again():
     crawl = track(0, 1, choice=BACK)
     tell(crawl, 0, "seed", links=[3], mark="post 1")
     tell(crawl, 1, "seed", missing="suspended")
-    tell(crawl, 0, "recrawl", missing="same-as:1")
+    tell(crawl, 0, "recrawl", missing=SameAs(1))
     assert crawl.gone == {}
     assert [(pick.node, pick.since) for pick in crawl.choose(5, 0.0)] == [(1, "post 1")]
 
@@ -154,8 +154,8 @@ def test_a_name_that_turns_out_to_be_one_that_was_gone_is_asked_again():
 def test_a_name_that_was_changed_back_is_asked_again():
     crawl = track(0, choice=BACK)
     tell(crawl, 0, "seed", links=[3])
-    tell(crawl, 0, "recrawl", missing="same-as:4")
-    tell(crawl, 4, "recrawl", missing="same-as:0")
+    tell(crawl, 0, "recrawl", missing=SameAs(4))
+    tell(crawl, 4, "recrawl", missing=SameAs(0))
     assert [pick.node for pick in crawl.choose(5, 0.0)] == [0]
     tell(crawl, 0, "recrawl", links=[3, 5])
     assert (at(crawl, 3, "indegree"), at(crawl, 5, "indegree")) == (1, 1)
@@ -180,7 +180,7 @@ def test_after_a_renaming_all_is_as_if_there_had_been_one_name(visits, alias, no
     for u, value, links in visits:
         told = [(v, float(n) if parallel == "each" else worth(n)) for v, n in links.items()]
         tell(crawl, u, links=told, value=worth(value))
-    tell(crawl, alias, "recrawl", missing=f"same-as:{node}")
+    tell(crawl, alias, "recrawl", missing=SameAs(node))
     totals, pairs = {}, {}
     one = lambda v: node if v == alias else v  # noqa: E731 (a word for it)
     for u, value, links in visits:
@@ -202,7 +202,7 @@ def test_after_a_renaming_all_is_as_if_there_had_been_one_name(visits, alias, no
 
 def test_a_history_with_renamings_and_failures_folds_as_it_was_absorbed():
     def failing(pick):
-        return {6: "same-as:50", 9: "temporary", 15: "suspended", 20: "same-as:3", 31: "forgotten"}.get(pick.n)
+        return {6: SameAs(50), 9: "temporary", 15: "suspended", 20: SameAs(3), 31: "forgotten"}.get(pick.n)
 
     made = lambda: track(choice=Choice("ai", "or", 0.5, 2), target=Target(cash=True))  # noqa: E731 (made twice)
     crawl, again = made(), made()

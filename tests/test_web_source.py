@@ -11,7 +11,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.doors import parts
 from socialcrawl.limits.policy import Endpoint, Policy, Rule
 from socialcrawl.mock.service import Told
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Who
+from socialcrawl.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
 from socialcrawl.relevance import worth
 from socialcrawl.run import run
 from socialcrawl.sources.web.source import WebSource
@@ -132,7 +132,7 @@ def test_a_page_that_moved_is_the_page_where_it_is_now():
         ("c.example/robots.txt", "https://c.example/robots.txt"),
         ("c.example/*", "https://c.example/"),
     ]
-    assert (outcome.missing, outcome.value, outcome.at, len(outcome.targets)) == ("same-as:12", 0.0, 9.0, 0)
+    assert (outcome.missing, outcome.value, outcome.at, len(outcome.targets)) == (SameAs(12), 0.0, 9.0, 0)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_seed_that_is_written_in_another_way_is_the_page_in_its_one_form():
         made.door.http.close()
     assert [target for _, _, target, _ in asked] == ["/robots.txt", "/a"]
     (other,) = [Node(n) for n in (0, 1) if n != node]
-    assert outcome.missing == f"same-as:{other}"
+    assert outcome.missing == SameAs(other)
     assert store.accounts([other])[other] == Who(HERE, HERE)
 
 
@@ -232,7 +232,7 @@ def test_a_campaign_asks_for_the_rules_of_a_host_once_and_for_no_page_twice():
     assert {path: told[f"x.example/{path}"].missing for path in ("private", "gone", "b")} == {
         "private": "opted-out", "gone": "deleted", "b": None}  # fmt: skip
     here = next(node for node, name in urls.items() if name == "http://y.example/c")
-    assert told["y.example/moved"].missing == f"same-as:{here}"
+    assert told["y.example/moved"].missing == SameAs(here)
     # That one was answered by what is stored: its links weigh what those of its neighbour do, which was asked for.
     held, fresh = (
         {urls[node]: alpha for node, alpha in zip(one.targets.tolist(), one.alpha.tolist(), strict=True)}

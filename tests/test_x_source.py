@@ -7,7 +7,7 @@ import pytest
 from crawling import TOKEN, TOPIC, posts
 
 from socialcrawl.mock.server import running
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Who
+from socialcrawl.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
 from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic
 from socialcrawl.sources.x.source import TIMELINE, XSource, span
@@ -215,7 +215,7 @@ def test_an_account_known_by_name_only_is_looked_up_first():
     [
         (Reply("missing", 1.0, rows=Answer(missing={9: "suspended"})), "suspended"),
         (ok(found={9: "42"}, missing={9: "protected"}), "protected"),
-        (ok(found={3: "42"}, missing={9: "same-as:3"}), "same-as:3"),
+        (ok(found={3: "42"}, missing={9: SameAs(3)}), SameAs(3)),
         (ok(), "unknown"),
         (Reply("broken", 1.0), "temporary"),
     ],

@@ -43,4 +43,4 @@ def _found(ask: Ask) -> str:
     if ask.at is None:
         return ""
     yes, no = FOUND.get(ask.act, ("", ""))
-    return ask.missing or (yes if ask.value else no)
+    return str(ask.missing or (yes if ask.value else no))

@@ -14,13 +14,12 @@ from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import host, path
-from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.model import MILLS_PER_DOLLAR, Reason
 from socialcrawl.platforms.known import platform
 from socialcrawl.reports.refreshed import Refreshed, refreshed
 from socialcrawl.reports.sampled import Sampled, sampled
 from socialcrawl.reports.steering import Steering
 from socialcrawl.reports.tracked import Tracked, tracked
-from socialcrawl.sources.excluding import EXCLUDED
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
 from socialcrawl.store.traces import Traces
@@ -113,7 +112,7 @@ def show(
 
 def _why(why: str, platform: str) -> str:
     """Why a seed could not be read, and which setting it is that excludes it."""
-    if why != EXCLUDED:
+    if why != Reason.EXCLUDED:
         return why
     if platform == "web":
         return f"{why}: it is, or leads to, a host that [source] hosts does not name, or one of this machine's network"

@@ -21,11 +21,11 @@ import numpy as np
 from socialcrawl.collect.estimators import Estimator
 from socialcrawl.collect.folding import Folding
 from socialcrawl.collect.ranking import Ranking
-from socialcrawl.collect.seeds import SAME, TRIES, Seeds
+from socialcrawl.collect.seeds import TRIES, Seeds
 from socialcrawl.collect.shadows import Company
 from socialcrawl.collect.strategies import Greedy, Strategy
 from socialcrawl.graph import Graph
-from socialcrawl.model import Act, Node, Outcome, Pick, Stop, StopKind
+from socialcrawl.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
 from socialcrawl.protocols import Batch
 
 REST = 20  # picks after which a node that failed for a while is offered again
@@ -127,9 +127,9 @@ class Collect(Folding):
                 self.company.learn(np.array([x]), np.array([outcome.value]))
             return
         self.graph.drop(pick.node)
-        if outcome.missing.startswith(SAME):
-            self.graph.merge(pick.node, Node(int(outcome.missing.removeprefix(SAME))))
-        if outcome.missing == "temporary":
+        if isinstance(outcome.missing, SameAs):
+            self.graph.merge(pick.node, outcome.missing.node)
+        if outcome.missing == Reason.TEMPORARY:
             self._fail(pick.node, pick.n)
 
     def _fail(self, node: Node, n: int) -> None:

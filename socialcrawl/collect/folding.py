@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.seeds import SAME, Seeds
+from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.shadows import Company
 from socialcrawl.graph import COLUMNS, Graph, Rows
 from socialcrawl.links import Additions
-from socialcrawl.model import Act, Node, Outcome, Pick
+from socialcrawl.model import SAME_AS, Act, Node, Outcome, Pick, Reason
 from socialcrawl.protocols import Batch, Columnar, Columns, History, skip_known
 
 CHUNK = 65_536  # picks that are held in memory together
@@ -88,7 +88,7 @@ class Folding:
 
     def _count(self, columns: Columns, some: slice) -> None:
         """Count steps and relevance of a stretch, and learn from it."""
-        value, step, fetched = columns.value[some], columns.act[some] == "expand", columns.missing[some] == ""
+        value, step, fetched = columns.value[some], columns.act[some] == Act.EXPAND, columns.missing[some] == ""
         self.picks = int(columns.n[some][-1]) + 1
         self.taken += int(step.sum())
         self.imported += int((fetched & ~step).sum())
@@ -105,7 +105,7 @@ class Folding:
         Only the last thing that happened to a node shows: whether it was offered again or picked.
         """
         places = slice(begin, begin + len(rows))
-        nodes, failed = columns.node[places], columns.missing[places] == "temporary"
+        nodes, failed = columns.node[places], columns.missing[places] == Reason.TEMPORARY
         if not (watched := [*self.resting, *map(Node, nodes[failed].tolist())]):
             return
         ends = ends[np.searchsorted(ends, begin) : np.searchsorted(ends, begin + len(rows))]
@@ -152,8 +152,8 @@ def stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
     A pick to learn from whose features are not known any more is looked at by itself: the graph just before it is.
     """
     regular = np.isin(columns.act, AT_ONCE)
-    regular &= ~np.strings.startswith(columns.missing, SAME)
-    regular &= (columns.missing != "temporary") | (columns.act != Act.IMPORT)
+    regular &= ~np.strings.startswith(columns.missing, SAME_AS)
+    regular &= (columns.missing != Reason.TEMPORARY) | (columns.act != Act.IMPORT)
     if columns.x is not None:
         regular &= ~np.isnan(columns.x[:, -1]) | (columns.act != Act.EXPAND) | (columns.missing != "")
     edges = np.flatnonzero(regular[1:] != regular[:-1]) + 1
@@ -188,7 +188,7 @@ def _columns(held: list[tuple[Batch, Sequence[Outcome]]], *, features: bool) -> 
         np.array([pick.node for pick in picks], np.int64),
         np.array([pick.act for pick in picks]),
         np.array([outcome.value for outcome in outcomes], np.float64),
-        np.array([outcome.missing or "" for outcome in outcomes]),
+        np.array([str(outcome.missing or "") for outcome in outcomes]),
         np.cumsum(counts),
         np.concatenate([outcome.targets for outcome in outcomes]).astype(np.int64),
         np.concatenate([outcome.alpha for outcome in outcomes]).astype(np.float64),

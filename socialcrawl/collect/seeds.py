@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from socialcrawl.model import Act, Node, Outcome, Pick
+from socialcrawl.model import Act, Node, Outcome, Pick, Reason, SameAs, Unavailable
 
-SAME = "same-as:"  # how an outcome says that its node is another one
 TRIES = 3  # times a node may fail before it counts as missing
 
 
@@ -48,7 +47,7 @@ class Seeds:
         self.ready: list[Node] = list(dict.fromkeys(names)) if known else []
         self.brought: set[Node] = set()  # accounts whose posts came from a file: they are not asked again
         self.asked: dict[Node, None] = {}
-        self.missing: dict[Node, str] = {}
+        self.missing: dict[Node, Unavailable] = {}
         self.failures: dict[Node, int] = {}
 
     def __contains__(self, node: object) -> bool:
@@ -66,7 +65,7 @@ class Seeds:
 
         `asked` says of a node whether the crawl has asked it already, so that it needs not be asked as a seed.
         """
-        if outcome.missing == "temporary":
+        if outcome.missing == Reason.TEMPORARY:
             self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
             if self.failures[pick.node] < TRIES:
                 return
@@ -83,13 +82,13 @@ class Seeds:
             self._take_authors([node for node in found if not asked(node)])
             return
         node = pick.node
-        if outcome.missing == "forgotten":  # it may have gone out of line long ago: nobody else is meant
+        if outcome.missing == Reason.FORGOTTEN:  # it may have gone out of line long ago: nobody else is meant
             if node in self.unresolved:
                 self.unresolved.remove(node)
             self.missing[node] = outcome.missing
             return
-        if outcome.missing and outcome.missing.startswith(SAME):
-            node = Node(int(outcome.missing.removeprefix(SAME)))
+        if isinstance(outcome.missing, SameAs):
+            node = outcome.missing.node
         self._resolved(pick.node, node)
         if node == pick.node and outcome.missing:
             self.missing[node] = outcome.missing
@@ -102,7 +101,7 @@ class Seeds:
         """Whether no seed that was asked could be read."""
         return all(node in self.missing for node in self.asked)
 
-    def done(self, node: Node, missing: str | None) -> None:
+    def done(self, node: Node, missing: Unavailable | None) -> None:
         """Note that a seed was asked, and why it could not be read if so."""
         if missing is not None:
             self.missing[node] = missing
@@ -129,13 +128,13 @@ class Seeds:
 
     def complaint(self) -> str:
         """Why there is nothing to start from, and what to do."""
-        if any(node < 0 and why == "protected" for node, why in self.missing.items()):
+        if any(node < 0 and why == Reason.PROTECTED for node, why in self.missing.items()):
             return (
                 "search is closed to those who have not signed in, and no seed that was named can be read: name seeds "
                 "(usernames, lists, file), or sign in"
             )
         if self.missing:
-            reasons, count = ", ".join(sorted(set(self.missing.values()))), len(self.missing)
+            reasons, count = ", ".join(sorted({str(why) for why in self.missing.values()})), len(self.missing)
             which = f"none of the {count:,} seeds and searches" if count > 1 else "neither a seed nor a search"
             return (
                 f"{which} can be read ({reasons}): check the usernames"

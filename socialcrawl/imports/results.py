@@ -13,7 +13,7 @@ from socialcrawl.imports.grids import Cell, grid
 from socialcrawl.imports.naming import Naming
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.liveness import Activity, latest
-from socialcrawl.model import Who, iso
+from socialcrawl.model import Reason, Who, iso
 from socialcrawl.store.imports.probes import Tested
 
 ACTIVE, LAST, STATUS, CHECKED = "active", "last_active_at", "status", "checked_at"
@@ -25,10 +25,7 @@ YES = ("1", "1.0", "true", "yes", "t", "y", "active", "alive")
 NO = ("0", "0.0", "false", "no", "f", "n", "inactive", "dead")
 SILENT = ("silent", "inactive")
 THERE = ("ok", "active", *SILENT, "alive", "there")  # words for an account that is there
-GONE = (
-    "suspended", "protected", "deleted", "unknown", "temporary", "excluded", "opted-out", "redirected", "soft-404",
-    "unreachable",
-)  # fmt: skip
+GONE = tuple(reason for reason in Reason if reason != Reason.FORGOTTEN)
 """Why an account or page is not there, as outcomes say it."""
 
 
@@ -112,11 +109,11 @@ def _active(cell: Cell) -> bool | None:
     return word in YES if word else None
 
 
-def _status(cell: Cell) -> str | None:
+def _status(cell: Cell) -> Reason | None:
     word = (cell or "").lower()
     if word and word not in (*THERE, *GONE):
         raise BadResultError(f"status is {cell!r:.60}: write nothing, ok, or one of {', '.join(GONE)}")
-    return word if word in GONE else None
+    return Reason(word) if word in GONE else None
 
 
 def _instant(cell: Cell, name: str) -> float | None:

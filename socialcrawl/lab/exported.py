@@ -10,7 +10,7 @@ from socialcrawl.bounds import MAX_LINE
 from socialcrawl.documents import read_text
 from socialcrawl.errors import PostsFileError
 from socialcrawl.imports.parquet import table
-from socialcrawl.model import Act, ReplyKind
+from socialcrawl.model import Act, Reason, ReplyKind
 
 FORMAT = "socialcrawl export"
 TABLES = {
@@ -21,7 +21,7 @@ TABLES = {
     "requests": ("n", "endpoint", "kind", "query", "post_ids"),
 }
 TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
-TRIED = "temporary"
+TRIED = Reason.TEMPORARY
 
 Row = tuple[Any, ...]
 

@@ -8,7 +8,6 @@ from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy, Pool, Rule, steps_in
 
 LOOK_UP = 100  # users of one look-up
-REPEATED = 5_000_000  # part of the second request for page 0 of a timeline, where the first told of authors only
 SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
 
 

@@ -5,13 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.seeds import SAME as SAME_AS
 from socialcrawl.collect.seeds import TRIES
-from socialcrawl.model import Node
+from socialcrawl.model import SAME_AS, Node, Reason
 from socialcrawl.refresh.lines import ACTIVE, DEAD, LEFT, RESTING, SAME, UNKNOWN, Ints, Pile
 
 REST = 20  # picks after which a node that failed for a while is asked again
-FOR_GOOD = ("forgotten", "excluded", "opted-out")  # they leave the dataset
+FOR_GOOD = (Reason.FORGOTTEN, Reason.EXCLUDED, Reason.OPTED_OUT)  # they leave the dataset
 
 Tell = Callable[[Ints, NDArray[np.int8], dict[int, Node]], None]
 """Who is told of tests: nodes, what they are now, and, by place, whom a node turned out to be."""
@@ -48,7 +47,7 @@ class Answers:
         states = np.where(values > 0, ACTIVE, DEAD).astype(np.int8)
         states[np.isin(missing, FOR_GOOD)] = LEFT
         others: dict[int, Node] = {}
-        failed = missing == "temporary"
+        failed = missing == Reason.TEMPORARY
         same = np.strings.startswith(missing, SAME_AS)
         for i in np.flatnonzero(same).tolist():
             others[i] = Node(int(str(missing[i]).removeprefix(SAME_AS)))

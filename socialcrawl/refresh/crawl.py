@@ -171,7 +171,7 @@ class Refresh:
     def _absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Learn from picks of one act."""
         nodes = np.array([pick.node for pick in batch], np.int64)
-        missing = np.array([outcome.missing or "" for outcome in outcomes])
+        missing = np.array([str(outcome.missing or "") for outcome in outcomes])
         self.picks = batch[-1].n + 1
         if batch[0].act == IMPORT:
             offsets = np.cumsum([0, *(len(outcome.targets) for outcome in outcomes)])

@@ -11,7 +11,7 @@ from math import isnan
 import numpy as np
 
 from socialcrawl.crawls import past, sampling, tracking
-from socialcrawl.model import Act, Node, Outcome
+from socialcrawl.model import Act, Node, Outcome, Unavailable
 from socialcrawl.protocols import Batch
 from socialcrawl.reports.met import meant
 from socialcrawl.reports.moves import Order, compare, number_places
@@ -131,7 +131,7 @@ class Visit:
     at: str | None
     posts: int | None
     occurrences: int | None
-    missing: str | None
+    missing: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)

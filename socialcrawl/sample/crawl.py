@@ -14,8 +14,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.seeds import SAME, TRIES, Seeds
-from socialcrawl.model import ON_TOPIC, STEPS, Act, Node, Outcome, Pick, Stop, StopKind
+from socialcrawl.collect.seeds import TRIES, Seeds
+from socialcrawl.model import ON_TOPIC, STEPS, Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable
 from socialcrawl.protocols import Batch, History, skip_known
 from socialcrawl.sample.ends import complaint, ending
 from socialcrawl.sample.how import How
@@ -164,10 +164,10 @@ class Sample:
             return
         if outcome.missing is None:
             self._half.setdefault(pick.node, {})[pick.act] = outcome
-        elif outcome.missing == "temporary" and self._fail(pick):
+        elif outcome.missing == Reason.TEMPORARY and self._fail(pick):
             return
         elif pick.act == Act.INWARD:  # that nobody can be asked is no reason not to go there
-            self._half.setdefault(pick.node, {})["inward"] = EMPTY
+            self._half.setdefault(pick.node, {})[Act.INWARD] = EMPTY
         else:
             self._lose(pick.node, outcome.missing)
             return
@@ -180,9 +180,9 @@ class Sample:
         """Note a node as read when all is known that its list is made of."""
         half = self._half[node]
         there = next((outcome for act, outcome in half.items() if act != Act.INWARD), None)
-        if there is not None and "inward" in half:
+        if there is not None and Act.INWARD in half:
             del self._half[node]
-            self._read(node, there, half["inward"])
+            self._read(node, there, half[Act.INWARD])
 
     def _read(self, node: Node, there: Outcome, inward: Outcome) -> None:
         """Note a node as read; a seed is a start."""
@@ -200,16 +200,16 @@ class Sample:
         self.resting[pick.node] = pick.n + REST
         return self.failures[pick.node] < TRIES
 
-    def _lose(self, node: Node, why: str) -> None:
+    def _lose(self, node: Node, why: Unavailable) -> None:
         """Learn that a node cannot be read, or is another one."""
         self._fix()
         lists = self.walks.lists
         self._half.pop(node, None)
         self.resting.pop(node, None)
         self._settled.append(node)
-        other = Node(int(why.removeprefix(SAME))) if why.startswith(SAME) else None
+        other = why.node if isinstance(why, SameAs) else None
         if other is None:
-            self.missing[node] = why
+            self.missing[node] = str(why)
             lists.lose(node)
         else:
             lists.same(node, other)

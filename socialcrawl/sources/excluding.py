@@ -4,10 +4,9 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from socialcrawl.model import Act, Node, Outcome, Reply, Request, Who
+from socialcrawl.model import Act, Node, Outcome, Reason, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
 
-EXCLUDED = "excluded"  # why the outcome of such a pick is missing
 ACTS = (
     Act.RESOLVE,
     Act.SEED,
@@ -80,7 +79,7 @@ class Excluding:
 
 def _silence(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
     yield from ()
-    return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=EXCLUDED) for pick in out}
+    return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.EXCLUDED) for pick in out}
 
 
 def starred(name: str) -> str:

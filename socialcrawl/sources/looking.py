@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import numpy as np
 
-from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reply, ReplyKind, Request, Who
+from socialcrawl.model import PUT_OFF, Node, Outcome, Pick, Reason, Reply, ReplyKind, Request, Unavailable, Who
 from socialcrawl.sources.reading import Reading
 
 MOST = 4  # requests for the same accounts at most: twice the platform, and what the database answered
@@ -33,7 +33,7 @@ def looked_up(
         judge: what an answer says of a pick.
         anew: whether what the database holds is no answer: it does not know who is still there.
     """
-    outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing="temporary") for pick in picks}
+    outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.TEMPORARY) for pick in picks}
     left, part, sent, asked = list(picks), 0, Counter[int](), Counter[int]()
     while left:
         reply = yield ask((picks[0].n, part), [accounts[pick.node] for pick in left])
@@ -58,17 +58,17 @@ def known_as(reading: Reading, asked: Request) -> Generator[Request, Reply, str 
     reading.take(reply)
     known = reply.answer.found.get(reading.pick.node)
     if known is None and reading.missing is None:
-        reading.missing = "unknown"
+        reading.missing = Reason.UNKNOWN
     return known if reading.missing is None else None
 
 
-def why(pick: Pick, reply: Reply) -> str | None:
+def why(pick: Pick, reply: Reply) -> Unavailable | None:
     """Why the account of a pick is missing, as an answer to a look-up tells it; None: it is there."""
     if reply.kind in PUT_OFF:
-        return "temporary"
+        return Reason.TEMPORARY
     if pick.node in reply.answer.missing:
         return reply.answer.missing[pick.node]
-    return None if pick.node in reply.answer.found else "unknown"
+    return None if pick.node in reply.answer.found else Reason.UNKNOWN
 
 
 def mentioners(reading: Reading) -> Outcome:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from socialcrawl.model import PUT_OFF, Outcome, Pick, Reply, ReplyKind
+from socialcrawl.model import PUT_OFF, Outcome, Pick, Reason, Reply, ReplyKind, Unavailable
 from socialcrawl.relevance import worth
 from socialcrawl.sources.marks import newest
 
@@ -21,7 +21,7 @@ class Reading:
         self.posts = self.hits = 0
         self.targets: dict[int, int] = {}  # node -> occurrences, in order of first appearance
         self.found: dict[int, None] = {}
-        self.missing: str | None = None
+        self.missing: Unavailable | None = None
         self.mark = pick.since  # which a visit keeps that brings nothing new
         self._anew = False
 
@@ -42,7 +42,7 @@ class Reading:
         if reply.kind == ReplyKind.INVALID and self.posts:
             return False  # a later page that cannot be had at all: what was read stays
         if reply.kind in PUT_OFF:
-            self.missing = "temporary"
+            self.missing = Reason.TEMPORARY
             return False
         if reply.kind == ReplyKind.MISSING and self.posts:
             return False  # gone between two pages: what was read stays

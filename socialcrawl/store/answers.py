@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from socialcrawl.model import Answer, Limit, Mention, Page, Reply, Who
+from socialcrawl.model import Answer, Limit, Mention, Page, Reply, SameAs, Unavailable, Who, parse_unavailable
 from socialcrawl.relevance import KINDS, Links
 
 Mentioned = Mapping[tuple[int, int], Mention]
@@ -26,7 +26,7 @@ def mentioned(page: Page, numbers: Mapping[Who, int]) -> Mentioned:
 def answer(
     page: Page,
     numbers: Mapping[Who, int],
-    same: Mapping[int, str],
+    same: Mapping[int, SameAs],
     pairs: Mentioned,
     links: Links = ALIKE,
     *,
@@ -97,7 +97,7 @@ def packed(kept: Answer) -> str:
             list(kept.targets),
             list(kept.target_hits),
             list(kept.found.items()),
-            list(kept.missing.items()),
+            _reasons(kept),
             *([list(kept.follows), kept.mark, list(kept.active.items())] if kept.active else _rest(kept)),
         ]
     ).decode()
@@ -109,13 +109,13 @@ def unpacked(text: str) -> Answer:
     follows = tuple(rest[0]) if rest else ()
     mark = rest[1] if len(rest) > 1 else ""
     active = dict(rest[2]) if len(rest) > 2 else {}
-    return Answer(posts, hits, targets, target_hits, dict(found), dict(missing), follows, mark, active)
+    return Answer(posts, hits, targets, target_hits, dict(found), _parse_reasons(missing), follows, mark, active)
 
 
 def nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:
     """Whom a page speaks of, as JSON: with its posts, all that an answer is made of again, whatever the topic."""
     flat = list(chain.from_iterable(pairs))
-    return orjson.dumps([flat, list(kept.found), list(kept.missing.items()), *_rest(kept)]).decode()
+    return orjson.dumps([flat, list(kept.found), _reasons(kept), *_rest(kept)]).decode()
 
 
 class Noted(NamedTuple):
@@ -123,19 +123,27 @@ class Noted(NamedTuple):
 
     pairs: list[tuple[int, int]]
     found: list[int]
-    missing: dict[int, str]
+    missing: dict[int, Unavailable]
     follows: Sequence[int] = ()
 
 
 def from_nodes(text: str) -> Noted:
     """What `nodes` wrote."""
     flat, found, missing, *rest = orjson.loads(text)
-    return Noted(list(zip(flat[::2], flat[1::2], strict=True)), found, dict(missing), *rest[:1])
+    return Noted(list(zip(flat[::2], flat[1::2], strict=True)), found, _parse_reasons(missing), *rest[:1])
 
 
 def noted_mark(text: str) -> str:
     """The mark of the page of which `nodes` wrote; "" where it has none, or an older program wrote."""
     return str((orjson.loads(text)[4:] or [""])[0])
+
+
+def _reasons(kept: Answer) -> list[tuple[int, str]]:
+    return [(node, str(why)) for node, why in kept.missing.items()]
+
+
+def _parse_reasons(stored: Iterable[tuple[int, str]]) -> dict[int, Unavailable]:
+    return {node: parse_unavailable(why) for node, why in stored}
 
 
 def _rest(kept: Answer) -> list[Any]:

@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select, text
 
-from socialcrawl.model import Act, Who
+from socialcrawl.model import SAME_AS, Act, Who
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.counted import counted
 from socialcrawl.store.linked import numbers
@@ -23,7 +23,6 @@ Ints = NDArray[np.int64]
 Key = TypeVar("Key", int, str)
 
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.IMPORT, Act.WALK)  # acts that read an account
-SAME = "same-as:"
 SOME = 10_000  # accounts that are looked up together
 HELD = """
 select o.n, o.node, o.at, o.occurrences, o.posts from outcome o
@@ -54,7 +53,7 @@ def aliases(connection: Connection, campaign: int) -> dict[int, int]:
     """Numbers that turned out to be other accounts, and which."""
     with connection.begin():
         rows = connection.execute(text(ALIASES), {"campaign": campaign}).all()
-    return {int(node): int(why.removeprefix(SAME)) for node, why in rows}
+    return {int(node): int(why.removeprefix(SAME_AS)) for node, why in rows}
 
 
 def links(connection: Connection, campaign: int, acts: Sequence[str] = READ) -> tuple[Ints, Ints]:

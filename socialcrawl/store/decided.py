@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from socialcrawl.model import Act, Node, Outcome, unix
+from socialcrawl.model import SAME_AS, Act, Node, Outcome, Reason, unix
 from socialcrawl.protocols import Batch
 from socialcrawl.store import reading
-from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.history import Finished, find_gap
 from socialcrawl.store.tables import outcome, pick, request, shadow
 
-SAME = "same-as:"
 Scores = Mapping[str, float]
 
 
@@ -82,15 +80,15 @@ def _told(
 def read_aliases(connection: Connection, campaign: int) -> dict[Node, Node]:
     """The accounts of a campaign that turned out to be another one, by what was found last."""
     same = select(outcome.c.node, outcome.c.missing).where(
-        outcome.c.campaign == campaign, outcome.c.missing.startswith(SAME)
+        outcome.c.campaign == campaign, outcome.c.missing.startswith(SAME_AS)
     )
     told = connection.execute(same.order_by(outcome.c.n))
-    return {Node(node): Node(int(why.removeprefix(SAME))) for node, why in told}
+    return {Node(node): Node(int(why.removeprefix(SAME_AS))) for node, why in told}
 
 
 def find_forgotten(connection: Connection, campaign: int) -> set[int]:
     """The numbers of the picks whose accounts were forgotten."""
-    gone = select(outcome.c.n).where(outcome.c.campaign == campaign, outcome.c.missing == FORGOTTEN)
+    gone = select(outcome.c.n).where(outcome.c.campaign == campaign, outcome.c.missing == Reason.FORGOTTEN)
     return set(connection.execute(gone).scalars())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
-from socialcrawl.model import ANSWERED, Answer, Reply, ReplyKind, Request, Who, iso
+from socialcrawl.model import ANSWERED, Answer, Reason, Reply, ReplyKind, Request, Unavailable, Who, iso
 from socialcrawl.optouts import declines
 from socialcrawl.relevance import Hits, Links
 from socialcrawl.store import answers
@@ -82,9 +82,9 @@ class Held:
         known |= {node for node in whos if self._silent.get(node, "") >= since}
         return [whos[node] for node in nodes if node in whos and node not in known and whos[node].id]
 
-    def note(self, missing: Mapping[int, str], now: float) -> None:
+    def note(self, missing: Mapping[int, Unavailable], now: float) -> None:
         """Remember who of a look-up opted out."""
-        self._silent |= {node: iso(now) for node, why in missing.items() if why == "opted-out"}
+        self._silent |= {node: iso(now) for node, why in missing.items() if why == Reason.OPTED_OUT}
 
     def reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
@@ -148,12 +148,12 @@ class Held:
             found = [row for key in dict.fromkeys(keys) if (row := known.get(key))]
             rows += [row for row in found if self._whole(row, since, heeded=heeded)]
         by_id = self._nodes.known((asked.params.get("ids") or "").split(",")) if self._silent and heeded else ()
-        silent = {node: "opted-out" for node in by_id if self._silent.get(node, "") >= since}
+        silent = {node: Reason.OPTED_OUT for node in by_id if self._silent.get(node, "") >= since}
         rows = [row for row in rows if row.node not in silent]
         if not rows and not silent:
             return None
         same = self._nodes.claims({row.handle: row.node for row in rows})
-        hidden = {row.node: "protected" for row in rows if row.protected}
+        hidden = {row.node: Reason.PROTECTED for row in rows if row.protected}
         about = {row.node: row.platform_id for row in rows}
         return Reply(ReplyKind.HELD, now, Answer(found=about, missing={**hidden, **silent, **same}), limits=[])
 

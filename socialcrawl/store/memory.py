@@ -5,7 +5,21 @@ from dataclasses import replace
 from math import isnan
 
 from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import USEFUL, AccountRow, Answer, Grant, Node, Outcome, Page, Pick, Reply, Request, Who, iso
+from socialcrawl.model import (
+    USEFUL,
+    AccountRow,
+    Answer,
+    Grant,
+    Node,
+    Outcome,
+    Page,
+    Pick,
+    Reply,
+    Request,
+    SameAs,
+    Who,
+    iso,
+)
 from socialcrawl.protocols import Batch, History, Ledger
 from socialcrawl.relevance import Links
 from socialcrawl.store import answers
@@ -147,12 +161,12 @@ class _Accounts:
         named = self._by_handle.get(username.lower(), ())
         return min((node for node in named if self.known[node].id is None), default=None)
 
-    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, str]:
+    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, SameAs]:
         """Keep the names of profiles; the accounts that turn out to be another one."""
         numbers = self.number([Who(row.id, row.username) for row in rows])
         by_handle = {row.username.lower(): numbers[Who(row.id, row.username)] for row in rows}
         same = {
-            claim: f"same-as:{node}"
+            claim: SameAs(Node(node))
             for handle, node in by_handle.items()
             for claim in self._by_handle.get(handle, ())
             if self.known[claim].id is None and claim != node

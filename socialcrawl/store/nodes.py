@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, func, literal_column, select
 
-from socialcrawl.model import AccountRow, Node, Who
+from socialcrawl.model import AccountRow, Node, SameAs, Who
 from socialcrawl.store.bulk import Lookup, among, inserting, updating
 from socialcrawl.store.tables import account
 
@@ -80,8 +80,8 @@ class Nodes:
         self._admit(named, now)
         return {who: self._of(who) for who in whos}
 
-    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, str]:
-        """Store profiles; the accounts that turn out to be another one, as {node: "same-as:<node>"}."""
+    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, SameAs]:
+        """Store profiles; return the nodes that turned out to be another one."""
         numbers = self.number([Who(row.id, row.username) for row in rows], now)
         for _, _, before in self._ids.rows([row.id for row in rows]):
             self._by_handle.pop(before, None)
@@ -97,10 +97,10 @@ class Nodes:
         self._profile.run(changed)
         return claims
 
-    def claims(self, by_handle: Mapping[str, int]) -> dict[int, str]:
-        """The accounts known only by a name that is another's, as {node: "same-as:<node>"}; `by_handle` says whose."""
+    def claims(self, by_handle: Mapping[str, int]) -> dict[int, SameAs]:
+        """Return the nodes known only by a name that another has, with that one; `by_handle` says whose a name is."""
         claims = [(handle, claim) for handle, claim, key in self._names.rows(list(by_handle)) if key is None]
-        return {claim: f"same-as:{by_handle[handle]}" for handle, claim in claims if claim != by_handle[handle]}
+        return {claim: SameAs(Node(by_handle[handle])) for handle, claim in claims if claim != by_handle[handle]}
 
     def known(self, ids: Sequence[str]) -> list[int]:
         """The numbers of those accounts of some platform ids that are known."""

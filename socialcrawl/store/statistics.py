@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam, inspect, text
 
 from socialcrawl.limits.likely import STORED, Typical
-from socialcrawl.limits.shape import REPEATED, Done, Roles, Stored
+from socialcrawl.limits.shape import Done, Roles, Stored
 from socialcrawl.limits.spread import ENOUGH, FEW, Spread, Sums, measure_spread
-from socialcrawl.model import STEPS, VISITS, iso, unix
+from socialcrawl.model import STEPS, VISITS, Part, iso, unix
 
 LEAST = 10  # observations that a mean has to rest on
 
@@ -229,7 +229,7 @@ def typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
     with connection.begin():
         since, spreads = _later(connection, name)
         pages = connection.execute(
-            text(_recent(PAGES, "r", since)), {"timeline": f"%{roles.timeline}%", "again": REPEATED} | since
+            text(_recent(PAGES, "r", since)), {"timeline": f"%{roles.timeline}%", "again": Part.REPEATED_PAGE} | since
         ).all()
         accounts, gone = _one(connection, _recent(ACCOUNTS, "o", since), **since)
         steps, named = _one(connection, _recent(NAMED, "p", since), by_name=f"%{roles.by_name}", **since)

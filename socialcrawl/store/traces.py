@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select, text
 
 from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Node, Pick, unix
+from socialcrawl.model import Node, Pick, SameAs, Unavailable, parse_unavailable, unix
 from socialcrawl.protocols import History
 from socialcrawl.store import reading
 from socialcrawl.store.epochs import comparable, topics
@@ -88,7 +88,7 @@ class Ask:
     value: float | None
     occurrences: int | None
     posts: int | None
-    missing: str | None
+    missing: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,11 @@ class Traces:
 
     def asks(self, campaign: int, node: Node) -> list[Ask]:
         """Every decision to ask an account, in order."""
-        return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
+        rows = [row._asdict() for row in self._rows(ASKS, campaign=campaign, node=node)]
+        return [
+            Ask(**row | {"missing": None if (why := row["missing"]) is None else parse_unavailable(why)})
+            for row in rows
+        ]
 
     def steps(self, campaign: int) -> Steps:
         """Return all steps of a campaign that collects, in order."""
@@ -202,7 +206,7 @@ class Traces:
 
     def aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
         """Other numbers of an account, under which links to it were found, and the decision that showed each."""
-        found = self._rows(ALIASES, campaign=campaign, meant=f"same-as:{node}")
+        found = self._rows(ALIASES, campaign=campaign, meant=str(SameAs(node)))
         return [(Node(row[0]), row[1]) for row in found]
 
     def led(self, campaign: int, nodes: Sequence[Node], before: int) -> list[Led]:

@@ -76,7 +76,7 @@ class Writes:
         """Write a decision: one row a pick, and what those who looked on thought of it, where that is a number."""
         first, number = batch[0].n, self.campaign
         self._pick.run([
-            (number, p.n, first, p.node, p.act.value, p.score, self._features(p.x), p.since or None) for p in batch
+            (number, p.n, first, p.node, str(p.act), p.score, self._features(p.x), p.since or None) for p in batch
         ])  # fmt: skip
         told = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
         self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in told])
@@ -141,9 +141,7 @@ class Writes:
         rows: list[tuple[Any, ...]] = []
         links: list[tuple[Any, ...]] = []
         for o in outcomes:
-            rows.append(
-                (self.campaign, o.n, o.node, iso(o.at), o.value, o.occurrences, o.posts, o.missing, o.mark or None)
-            )
+            rows.append((self.campaign, o.n, o.node, iso(o.at), o.value, o.occurrences, o.posts, *describe(o)))
             pairs = enumerate(zip(o.targets.tolist(), o.alpha.tolist(), strict=True))
             links += [(self.campaign, o.n, position, node, alpha) for position, (node, alpha) in pairs]
         self._outcome.run(rows)
@@ -171,8 +169,13 @@ class Writes:
         )
 
 
+def describe(found: Outcome) -> tuple[str | None, str | None]:
+    """Return why the node could not be read, and its mark, as columns."""
+    return None if found.missing is None else str(found.missing), found.mark or None
+
+
 def _settlement(reply: Reply) -> tuple[Any, ...]:
     kept = reply.answer
     answer = answers.packed(kept) if reply.kind in USEFUL else None
     headers = answers.headers(reply)
-    return iso(reply.at), reply.kind.value, reply.status, kept.posts, reply.cost, reply.cursor, headers, answer
+    return iso(reply.at), str(reply.kind), reply.status, kept.posts, reply.cost, reply.cursor, headers, answer

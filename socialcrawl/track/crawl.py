@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.seeds import SAME, TRIES, Seeds
+from socialcrawl.collect.seeds import TRIES, Seeds
 from socialcrawl.importance.opic import Cash
-from socialcrawl.model import Act, Node, Outcome, Pick, Stop, StopKind, Wait
+from socialcrawl.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable, Wait
 from socialcrawl.protocols import Batch, History, skip_known
 from socialcrawl.track.choice import Choice
 from socialcrawl.track.picture import CRAWLED, FRONTIER, GONE, Picture
@@ -22,8 +22,7 @@ from socialcrawl.track.target import Target
 from socialcrawl.track.visits import lose, visit
 
 REST = 20  # picks after which a node that failed for a while may be asked again
-FORGOTTEN = "forgotten"
-FOR_GOOD = (FORGOTTEN, "excluded", "opted-out")  # it is not the account that is away
+FOR_GOOD = (Reason.FORGOTTEN, Reason.EXCLUDED, Reason.OPTED_OUT)  # it is not the account that is away
 DOUBLINGS = 64  # of a pause: more would be no number
 
 
@@ -247,16 +246,15 @@ class Track:
         if not self.picture.size:
             self.picture.start([self.picture.known(seed) for seed in self.seeds.ready or [node]])
 
-    def _miss(self, pick: Pick, why: str) -> None:
+    def _miss(self, pick: Pick, why: Unavailable) -> None:
         """Learn that a node could not be read."""
         node = pick.node
-        if why.startswith(SAME):
-            other = Node(int(why.removeprefix(SAME)))
-            merge(self.picture, node, other)
+        if isinstance(why, SameAs):
+            merge(self.picture, node, why.node)
             self._found(node)
-            self._found(other)
+            self._found(why.node)
             self.failures.pop(node, None)
-        elif why == "temporary":
+        elif why == Reason.TEMPORARY:
             self._fail(node, pick.n)
         else:
             self._lose(node, why)
@@ -267,16 +265,16 @@ class Track:
             self.resting[node] = n + REST
             self.picture.sleep(self.picture.known(node), asleep=True)
         else:
-            self._lose(node, "temporary")
+            self._lose(node, Reason.TEMPORARY)
 
-    def _lose(self, node: Node, why: str) -> None:
+    def _lose(self, node: Node, why: Reason) -> None:
         until = None
         if self.again is not None and why not in FOR_GOOD:
             self.failures.pop(node, None)  # somebody who fails three times more is lost once more
             self.losses[node] = losses = self.losses.get(node, 0) + 1
             until = self.latest + self.again * 2.0 ** min(losses - 1, DOUBLINGS)
-        lose(self.picture, node, until=until, trace=why != FORGOTTEN)
-        if why != FORGOTTEN:
+        lose(self.picture, node, until=until, trace=why != Reason.FORGOTTEN)
+        if why != Reason.FORGOTTEN:
             self.gone[node] = why
 
     def _found(self, node: Node) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from socialcrawl.crawls import predicate, wider
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Who, iso, unix
+from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Reason, Who, iso, unix
 from socialcrawl.plan import about
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.sections.refreshing import WEB
@@ -206,7 +206,7 @@ class Outcomes:
     def _one(self, row: Any, read: Sum, links: Sequence[Any], why: str | None, named: Mapping[int, Who]) -> None:
         """Check one pick that was answered."""
         if row.missing is not None:
-            self._hold(row, {"value": 0.0, "occurrences": 0}, FORGOTTEN if row.missing == "forgotten" else None)
+            self._hold(row, {"value": 0.0, "occurrences": 0}, FORGOTTEN if row.missing == Reason.FORGOTTEN else None)
             self._linked(row, links, Sum(self._reread.linking), None)
         elif row.act == Act.RESOLVE:
             self.outcomes.leave(NO_PAGE)

@@ -7,7 +7,7 @@ import numpy as np
 
 from socialcrawl.draws import generator, uniform
 from socialcrawl.lab.sampling.worlds import Flags, World, sources, turned
-from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reason, Reply, Request, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.known import KnownGraph
 
@@ -111,7 +111,7 @@ class Walked:
             targets = self._inward[self._inptr[node] : self._inptr[node + 1]]
             return Outcome(pick.n, node, 0.0, 0.0, targets, self._weights[: len(targets)])
         if not self._there[node]:
-            return Outcome(pick.n, node, 0.0, missing="unknown")
+            return Outcome(pick.n, node, 0.0, missing=Reason.UNKNOWN)
         targets = self._indices[self._indptr[node] : self._indptr[node + 1]]
         value, mark = self._value[node], self._hosts[node]
         return Outcome(pick.n, node, 0.0, value, targets, self._weights[: len(targets)], mark=mark)

@@ -9,21 +9,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from socialcrawl.model import LARGEST, Limit, ReplyKind
+from socialcrawl.model import LARGEST, Limit, Reason, ReplyKind
 from socialcrawl.sources.headers import LAST, said
 from socialcrawl.sources.reading_json import NOT_JSON
 
 DAY = 86_400  # seconds
 ENDED = ("ExpiredToken", "InvalidToken")
 MISSING = {
-    "AccountTakedown": "suspended",
-    "AccountSuspended": "suspended",
-    "RepoTakendown": "suspended",
-    "RepoSuspended": "suspended",
-    "AccountDeactivated": "deleted",
-    "RepoDeactivated": "deleted",
-    "BlockedActor": "protected",
-    "BlockedByActor": "protected",
+    "AccountTakedown": Reason.SUSPENDED,
+    "AccountSuspended": Reason.SUSPENDED,
+    "RepoTakendown": Reason.SUSPENDED,
+    "RepoSuspended": Reason.SUSPENDED,
+    "AccountDeactivated": Reason.DELETED,
+    "RepoDeactivated": Reason.DELETED,
+    "BlockedActor": Reason.PROTECTED,
+    "BlockedByActor": Reason.PROTECTED,
 }
 NOBODY = re.compile(
     r"\b(profile|actor|account|user|list|repo|handle)\b.*\bnot found|could not find (user|repo|account|list)|"
@@ -55,7 +55,7 @@ def named(body: Any) -> tuple[str, str]:
     return said(told.get("error") or ""), said(told.get("message") or "")
 
 
-def gone(status: int, body: Any, *, by_id: bool) -> str | None:
+def gone(status: int, body: Any, *, by_id: bool) -> Reason | None:
     """Why the account that was asked for cannot be read (see `model.Outcome`); None if the error says no such thing.
 
     Args:
@@ -69,7 +69,7 @@ def gone(status: int, body: Any, *, by_id: bool) -> str | None:
     if error in MISSING:
         return MISSING[error]
     nobody = error in ("NotFound", "InvalidRequest", "HandleNotFound", "ActorNotFound") and NOBODY.search(message)
-    return ("deleted" if by_id else "unknown") if nobody else None
+    return (Reason.DELETED if by_id else Reason.UNKNOWN) if nobody else None
 
 
 def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: bool) -> tuple[ReplyKind, str]:

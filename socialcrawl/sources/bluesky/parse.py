@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.model import AccountRow, Mention, Page, PostRow, Reason, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.bluesky.naming import Named, mentioned, quoted, replied, who
 from socialcrawl.sources.bluesky.wishes import hides, names_silent, opted_out
@@ -43,7 +43,7 @@ def feed_page(
     """
     items = _of(payload, actor)
     if hidden := _each(_owner(item) for item in items if hides(_owner_view(item))):
-        return Page(missing=[(one, "opted-out") for one in hidden])
+        return Page(missing=[(one, Reason.OPTED_OUT) for one in hidden])
     shown = [item for item in items if _repost(item) or not hides(item["post"])]
     page = _posts(_newer(shown, after), hits, keep=keep, of=of)
     owner = _each(map(_owner, items))
@@ -130,9 +130,13 @@ def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True, b
         accounts=[row for row in rows if row.id not in silent],
         answered=_each(who(profile) for profile in profiles if profile["did"] not in silent),
         missing=[
-            *((one, "opted-out") for one in _each(map(who, profiles)) if one.id in silent),
-            *((who(one), "protected") for one in profiles if blocked and _blocks(one) and one["did"] not in silent),
-            *((one, "unknown") for one in lacking if (one.id or str(one.username).lower()) not in told),
+            *((one, Reason.OPTED_OUT) for one in _each(map(who, profiles)) if one.id in silent),
+            *(
+                (who(one), Reason.PROTECTED)
+                for one in profiles
+                if blocked and _blocks(one) and one["did"] not in silent
+            ),
+            *((one, Reason.UNKNOWN) for one in lacking if (one.id or str(one.username).lower()) not in told),
         ],
     )
 

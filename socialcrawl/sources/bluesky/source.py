@@ -10,9 +10,22 @@ from datetime import UTC, datetime
 from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
-from socialcrawl.limits.shape import REPEATED
 from socialcrawl.liveness import Activity
-from socialcrawl.model import PUT_OFF, Act, Answer, Node, Outcome, Pick, Reply, ReplyKind, Request, Who
+from socialcrawl.model import (
+    PUT_OFF,
+    Act,
+    Answer,
+    Node,
+    Outcome,
+    Part,
+    Pick,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    Unavailable,
+    Who,
+)
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.bluesky.entities import asked_for
 from socialcrawl.sources.bluesky.naming import is_did, is_handle
@@ -29,15 +42,11 @@ FOLLOWS = "/xrpc/app.bsky.graph.getFollows"
 MEMBERS = "/xrpc/app.bsky.graph.getList"
 RESOLVE = "/xrpc/com.atproto.identity.resolveHandle"
 
-SECOND = 1_000_000  # part of the first page of what is asked after the pages of a feed or a search, however many
 LIST = "list:"  # how a query begins whose accounts are the members of a list
 PROBE = 1  # posts
 ATTEMPTS = 3  # pages until the newest post of an account is found
-READ, TOGETHER, NOBODY = ("seed", "expand", "recrawl", "walk"), ("resolve", "probe"), Who(None, None)
-GONE = 2_000_000  # part of the request why an account is gone that has no profile
-AGAIN = 2_000_001  # part of the second look-up of an account that is read
-AUTHORS = 3_000_000  # part of the request who wrote the posts of page 0 of a search
-WISHES = 4_000_000  # part of the first look-up of those, or of the authors of posts that an account reposted
+READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK)
+TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
 
 
 class BlueskySource:
@@ -138,9 +147,9 @@ class BlueskySource:
         last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
             yield from self._pages(
-                reading, ACTORS, {"query": query, **self._care}, pages=self.search_pages, first=SECOND
+                reading, ACTORS, {"query": query, **self._care}, pages=self.search_pages, first=Part.FAR_SECOND_LIST
             )
-            reading.missing = reading.missing or "protected"  # of no account where some were found
+            reading.missing = reading.missing or Reason.PROTECTED  # of no account where some were found
         return {pick.n: reading.authors()}
 
     def _members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
@@ -151,11 +160,11 @@ class BlueskySource:
             did = next(iter(reply.answer.found.values()), None)
             if did is None:
                 reading.take(reply)
-                reading.missing = reading.missing or "unknown"
+                reading.missing = reading.missing or Reason.UNKNOWN
                 return
             address = f"at://{did}{slash}{rest}"
         last = yield from self._pages(reading, MEMBERS, {"list": address, **self._care}, pages=self.search_pages)
-        reading.missing = reading.missing or ("unknown" if last == "missing" else None)
+        reading.missing = reading.missing or (Reason.UNKNOWN if last == "missing" else None)
 
     def _crowds(self, batch: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Sequence[Who]]:
         """For each pick the accounts that are looked up with its own: those that will probably be read next."""
@@ -168,14 +177,14 @@ class BlueskySource:
     def _user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Talk:
         reading = Reading(pick, self.follow)
         known = yield from self._known(reading, who, crowd, anyway=self.opt_outs)
-        if reading.missing == "unknown" and who.id is not None and _legal(who):
+        if reading.missing == Reason.UNKNOWN and who.id is not None and _legal(who):
             reading.missing = yield from self._gone(pick, who.id)
         if known is not None:
             after = {"after": pick.since} if pick.since else {}
             asked = {"id": known, "filter": "posts_with_replies", **self.since, **after, **self._care}
             yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
             if reading.missing is None and pick.act != Act.RECRAWL:
-                yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=SECOND)
+                yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=Part.FAR_SECOND_LIST)
         return {pick.n: reading.outcome()}
 
     def _inward(self, pick: Pick, who: Who) -> Talk:
@@ -191,17 +200,17 @@ class BlueskySource:
     ) -> Generator[Request, Reply, str | None]:
         """The DID of an account, looked up `anyway` or where it is known by handle only; None where it is missing."""
         if not _legal(who):
-            reading.missing = "unknown"  # the server refuses the whole request
+            reading.missing = Reason.UNKNOWN  # the server refuses the whole request
             return None
         if who.id is not None and not anyway:
             return who.id
-        return (yield from looked_at(reading, who, crowd, self._profiles, AGAIN))
+        return (yield from looked_at(reading, who, crowd, self._profiles, Part.SECOND_LOOK_UP))
 
-    def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, str]:
+    def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
         """Why an account has no profile: that is told to who asks for its posts, of which none is kept."""
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1", **self._care}
-        reply = yield Request((pick.n, GONE), FEED, params, 1, self.policy.most(FEED, 1))
-        return "temporary" if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, "unknown")
+        reply = yield Request((pick.n, Part.WHY_GONE), FEED, params, 1, self.policy.most(FEED, 1))
+        return Reason.TEMPORARY if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, Reason.UNKNOWN)
 
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
@@ -232,11 +241,11 @@ class BlueskySource:
     def _found(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """The reply to the request for a page of a search, with the posts of those only who do not mind."""
         n, part = asked.key
-        first = yield replace(asked, key=(n, AUTHORS + part), params={**asked.params, "show": "authors"}, items=0)
+        first = yield replace(asked, key=(n, Part.AUTHORS + part), params={**asked.params, "show": "authors"}, items=0)
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
             return first
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
-        found = yield from willing(n, WISHES + EACH * part, authors, self._profiles)
+        found = yield from willing(n, Part.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
@@ -253,19 +262,19 @@ class BlueskySource:
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD) or not authors:
             return first
-        found = yield from willing(n, WISHES + EACH * part, authors, self._profiles)
+        found = yield from willing(n, Part.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
         size = first.items or asked.items
         params = {**asked.params, "limit": str(size), "ids": _ids(found)}
         most = self.policy.most(FEED, size)
-        return (yield replace(asked, key=(n, REPEATED + part), params=params, items=size, most=most))
+        return (yield replace(asked, key=(n, Part.REPEATED_PAGE + part), params=params, items=size, most=most))
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
         def judged(pick: Pick, reply: Reply) -> Outcome:
             return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
 
-        outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing="unknown") for pick in picks}
+        outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         there = [pick for pick in picks if _legal(accounts[pick.node])]
         return outcomes | (yield from looked_up(there, accounts, self._profiles, judged))
 
@@ -280,7 +289,7 @@ class BlueskySource:
                 dids[pick.n] = reply.answer.found[pick.node]
             return activity.outcome(pick, reply.at, missing=missing)
 
-        outcomes = {pick.n: activity.outcome(pick, 0.0, missing="unknown") for pick in picks}
+        outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         there = [pick for pick in picks if _legal(accounts[pick.node])]
         outcomes |= yield from looked_up(
             there, accounts, self._profiles if activity.within else self._there, judged, anew=True
@@ -294,7 +303,7 @@ class BlueskySource:
         """What the newest post of an account says. A page may come without it, as what is gone is left out of pages."""
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", **self._care}
         cursor, size = None, 1
-        for part in range(SECOND, SECOND + ATTEMPTS):
+        for part in range(Part.FAR_SECOND_LIST, Part.FAR_SECOND_LIST + ATTEMPTS):
             asked = {**params, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
             reply = yield Request((pick.n, part), FEED, asked, size, self.policy.most(FEED, size))
             last = reply.answer.active.get(pick.node)
@@ -303,7 +312,7 @@ class BlueskySource:
             if last is not None or reply.kind != ReplyKind.OK or reply.cursor is None:
                 break
             cursor, size = reply.cursor, self.policy.endpoint(FEED).page
-        missing = "temporary" if reply.kind in (*PUT_OFF, ReplyKind.HELD) else reply.answer.missing.get(pick.node)
+        missing = Reason.TEMPORARY if reply.kind in (*PUT_OFF, ReplyKind.HELD) else reply.answer.missing.get(pick.node)
         return activity.outcome(pick, reply.at, last, missing)
 
     def _there(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import Grant, Page, Reply, ReplyKind, Request, Who
+from socialcrawl.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import redacted
 from socialcrawl.sources.bluesky import classify, parse
@@ -214,4 +214,4 @@ def _gone(request: Request, status: int, body: Any) -> Page:
     if request.endpoint == SEARCH or ("id" not in given and "username" not in given):
         return Page()  # a closed search says nothing of the account that others mention
     who = Who(given.get("id"), given.get("username"))
-    return Page(missing=[(who, classify.gone(status, body, by_id="id" in given) or "unknown")])
+    return Page(missing=[(who, classify.gone(status, body, by_id="id" in given) or Reason.UNKNOWN)])

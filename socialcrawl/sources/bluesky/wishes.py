@@ -7,7 +7,7 @@ where the database knows some of them, the store tells those for nothing, and th
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.model import PUT_OFF, Node, Reply, ReplyKind, Request, Who
+from socialcrawl.model import PUT_OFF, Node, Reason, Reply, ReplyKind, Request, Who
 from socialcrawl.optouts import declines
 from socialcrawl.sources.looking import MOST
 from socialcrawl.sources.reading import Reading
@@ -68,7 +68,7 @@ def looked_at(
             break
     reading.found.clear()  # the others are none that it led to
     if known is None and reading.missing is None:
-        reading.missing = "unknown"
+        reading.missing = Reason.UNKNOWN
     return known if reading.missing is None else None
 
 

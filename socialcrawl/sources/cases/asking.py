@@ -8,7 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from socialcrawl.model import Act, Grant, Mention, Node, Outcome, Page, Pick, PostRow, Reply, ReplyKind, Request, Who
+from socialcrawl.model import (
+    Act,
+    Grant,
+    Mention,
+    Node,
+    Outcome,
+    Page,
+    Pick,
+    PostRow,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    Who,
+)
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.reading import Reading
 
@@ -74,7 +88,7 @@ def answered(grant: Grant, own: Sequence[Own], links: Mapping[str, int], cursor:
 
 def absent(grant: Grant) -> Reply:
     """The reply about a node that does not exist: its outcome is missing for good, `unknown`."""
-    gone = [(Who(grant.request.params["key"], None), "unknown")]
+    gone = [(Who(grant.request.params["key"], None), Reason.UNKNOWN)]
     return Reply(ReplyKind.MISSING, grant.at, Page(missing=gone))
 
 

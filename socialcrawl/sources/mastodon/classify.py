@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from socialcrawl.model import LARGEST, Limit, ReplyKind
+from socialcrawl.model import LARGEST, Limit, Reason, ReplyKind
 from socialcrawl.sources.headers import LAST, said
 from socialcrawl.sources.mastodon.source import NO_INSTANCE
 from socialcrawl.sources.mastodon.values import instant
 from socialcrawl.sources.reading_json import NOT_JSON
 
-GONE = {404: "unknown", 410: "deleted"}
+GONE = {404: Reason.UNKNOWN, 410: Reason.DELETED}
 NOT_UNDERSTOOD = (400, 404, 406, 410, 414, 422, 451)  # what concerns the account that was asked about, and no other
 AGAIN = (408, 425)
 TOKEN = re.compile(r"token|revoked|expired|scope|disabled|confirm|pending|suspended", re.IGNORECASE)
@@ -81,13 +81,13 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Con
     if body is None:
         return _not_json(status, asked)
     if not asked.home:
-        return Sense(ReplyKind.MISSING, told, GONE.get(status, "unknown"))
+        return Sense(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
     if status < 400:
         return Sense(ReplyKind.INVALID, f"{_elsewhere(status)} write the address itself as base_url")
     if told == f"HTTP {status}":
         told += ": is base_url a Mastodon instance?"
     if asked.account and status in NOT_UNDERSTOOD:
-        return Sense(ReplyKind.MISSING, told, GONE.get(status, "unknown"))
+        return Sense(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
     return Sense(ReplyKind.INVALID, f"the instance did not understand the request ({told})")
 
 
@@ -149,10 +149,12 @@ def _closed(status: int, body: Any, told: str, asked: Context) -> Sense:
     if not asked.home:  # it says nothing of the person: others may be shown it
         return Sense(ReplyKind.MISSING, f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
     if asked.account:
-        return Sense(ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {told})", "protected")
+        return Sense(
+            ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {told})", Reason.PROTECTED
+        )
     return Sense(
         ReplyKind.MISSING,
         f"the instance does not show hashtags or search to everybody ({status}: {told}): name seeds by username, list "
         "or file, or sign in with a token of its own",
-        "protected",
+        Reason.PROTECTED,
     )

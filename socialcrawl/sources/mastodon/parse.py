@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who
+from socialcrawl.model import AccountRow, Mention, Page, PostRow, Reason, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.mastodon.html import Shown, shown
 from socialcrawl.sources.mastodon.people import account, last_active, names_silent, opted_out, who
@@ -48,9 +48,9 @@ class Reader:
         """The page of a look-up, and the account's number on the instance; one that is not to be read is missing."""
         named = who(body, self.domain)
         if body.get("suspended") is True:
-            return Page(missing=[(named, "suspended")]), None
+            return Page(missing=[(named, Reason.SUSPENDED)]), None
         if self._silent(body):
-            return Page(missing=[(named, "opted-out")]), None
+            return Page(missing=[(named, Reason.OPTED_OUT)]), None
         number = needed(body.get("id"))
         return (
             self._probed(body, named) if self.probe else Page(accounts=[account(body, named)], answered=[named])
@@ -93,11 +93,11 @@ class Reader:
         active = [(named, last)] if last else []
         moved = body.get("moved")
         if not isinstance(moved, dict):
-            closed = [(named, "protected")] if body.get("locked") is True else []
+            closed = [(named, Reason.PROTECTED)] if body.get("locked") is True else []
             return Page(accounts=[account(body, named)], answered=[named], active=active, missing=closed)
         if self.probe == FOLLOW:
             return Page(answered=[who(moved, self.domain)])
-        return Page(missing=[(named, "redirected")], active=active)
+        return Page(missing=[(named, Reason.REDIRECTED)], active=active)
 
     def _silent(self, profile: Json) -> bool:
         return self.opt_outs and opted_out(profile)

@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import Act, Node, Pick, Reply, ReplyKind, Request, Who, iso
+from socialcrawl.model import Act, Node, Part, Pick, Reason, Reply, ReplyKind, Request, SameAs, Who, iso
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.relevance import fold
 from socialcrawl.sources.marks import Snowflakes
@@ -19,12 +19,9 @@ LOOK_UP = "/api/v1/accounts/lookup"
 STATUSES, FOLLOWING = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/:id/following"
 TAG, SEARCH = "/api/v1/timelines/tag/:hashtag", "/api/v2/search"
 NO_INSTANCE = "no-instance"  # the cursor of an answer of a server that is none of the kind, or closed to strangers
-AGAIN = 999  # the part of a look-up that is repeated at home
-SECOND = 1000  # the part of the first request of a pick's second list: whom it follows, or what a search found
 NOTHING_MORE: Mapping[str, str] = {}
 SNOWFLAKES = Snowflakes(0, 16, 1 << 56)  # the numbers that Mastodon gives; short ones are of before, or of others
 STAY, FOLLOW = "stay", "follow"  # what a probe says of accounts that have moved: they are none, or the new ones
-THIRD = 2000  # the part of the first request of a timeline that is repeated at home
 
 
 class MastodonSource:
@@ -117,9 +114,9 @@ class MastodonSource:
         pages = self.search_pages
         if tag := hashtag(query):
             yield from self._pages(reading, self.home, TAG, {"hashtag": tag, **self._care}, pages=pages)
-        if self.signed_in and not query.startswith("#") and reading.missing != "temporary":
+        if self.signed_in and not query.startswith("#") and reading.missing != Reason.TEMPORARY:
             asked = {"q": f'"{query}"' if is_plain(query) else query, "type": "statuses", **self._care}
-            yield from self._pages(reading, self.home, SEARCH, asked, pages=pages, first=SECOND, by="offset")
+            yield from self._pages(reading, self.home, SEARCH, asked, pages=pages, first=Part.SECOND_LIST, by="offset")
         return {pick.n: reading.authors()}
 
     def _account(self, pick: Pick, who: Who) -> Talk:
@@ -128,10 +125,10 @@ class MastodonSource:
     def _probe(self, pick: Pick, who: Who) -> Talk:
         reading, name = Probing(pick), names.full(who.username or who.id or "", self.home)
         if not names.legal(name):
-            reading.missing = "unknown"
+            reading.missing = Reason.UNKNOWN
         elif (yield from self._look_up(reading, name, self.host(name), asked=self._probing)) == NO_INSTANCE:
-            yield from self._look_up(reading, name, self.home, AGAIN, self._probing)
-        if reading.missing == "protected" and pick.node in reading.found and self.activity.within is not None:
+            yield from self._look_up(reading, name, self.home, Part.HOME_LOOK_UP, self._probing)
+        if reading.missing == Reason.PROTECTED and pick.node in reading.found and self.activity.within is not None:
             reading.missing = None  # when it last posted is told all the same
         return {pick.n: reading.judged(self.activity)}
 
@@ -139,13 +136,13 @@ class MastodonSource:
         reading = Reading(pick, self.follow if self.follows else 0)
         name = names.full(who.username or who.id or "", self.home)
         if not names.legal(name):
-            reading.missing = "unknown"
+            reading.missing = Reason.UNKNOWN
             return {pick.n: reading.outcome()}
         first = yield from self._read(reading, name, self.host(name))
         if first is not None:
-            yield from self._read(reading, name, self.home, AGAIN, first)
-            if reading.missing == "unknown" and first == THIRD:
-                reading.missing = "protected"  # its own instance knows it
+            yield from self._read(reading, name, self.home, Part.HOME_LOOK_UP, first)
+            if reading.missing == Reason.UNKNOWN and first == Part.HOME_TIMELINE:
+                reading.missing = Reason.PROTECTED  # its own instance knows it
         return {pick.n: reading.outcome()}
 
     def _read(
@@ -160,9 +157,9 @@ class MastodonSource:
         timeline = {**asked, **self._span, **since}
         pages = self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user, first=first + 1)
         if (yield from pages):
-            return THIRD
+            return Part.HOME_TIMELINE
         if reading.missing is None and reading.pick.act != Act.RECRAWL:
-            yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=first + SECOND)
+            yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=first + Part.SECOND_LIST)
         return None
 
     def _look_up(
@@ -172,7 +169,7 @@ class MastodonSource:
         told = name.rpartition("@")[0] if names.instance(name) == host else name
         reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": told, **self._care, **asked}, 1)
         if reply.cursor == DOWN:
-            reading.at, reading.missing = reply.at, "temporary"
+            reading.at, reading.missing = reply.at, Reason.TEMPORARY
             return None
         if not reading.take(reply):
             return None
@@ -180,11 +177,11 @@ class MastodonSource:
             return NO_INSTANCE
         if reading.pick.node not in reading.found:
             # The name that was asked is short for another one, or that of an account which is called otherwise.
-            reasons = [*reply.answer.missing.values(), *(f"same-as:{node}" for node in reading.found)]
-            reading.missing = reasons[0] if reasons else "unknown"
+            reasons = [*reply.answer.missing.values(), *(SameAs(Node(node)) for node in reading.found)]
+            reading.missing = reasons[0] if reasons else Reason.UNKNOWN
             return None
         if reply.cursor is None and reading.pick.act not in (Act.RESOLVE, Act.PROBE):
-            reading.missing = "temporary"  # an answer of before that does not tell the number any more
+            reading.missing = Reason.TEMPORARY  # an answer of before that does not tell the number any more
         return reply.cursor
 
     def _pages(
@@ -212,10 +209,10 @@ class MastodonSource:
             left, part = left - (reply.items or size), part + 1
             if reply.kind == ReplyKind.MISSING and path != STATUSES:
                 if path != FOLLOWING:  # whom somebody follows may be hidden: what was read stays
-                    reading.at, reading.missing = reply.at, "protected"
+                    reading.at, reading.missing = reply.at, Reason.PROTECTED
                 return False
             if reply.kind == ReplyKind.MISSING and reply.cursor == NO_INSTANCE:
-                reading.at, reading.missing = reply.at, "protected"
+                reading.at, reading.missing = reply.at, Reason.PROTECTED
                 return True
             stuck = stuck + 1 if reply.cursor == cursor else 0
             cursor = reply.cursor

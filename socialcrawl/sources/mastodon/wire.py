@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import Grant, Page, Reply, ReplyKind, Request, Who
+from socialcrawl.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
 from socialcrawl.relevance import Hits
 from socialcrawl.secret import conceal, redacted
 from socialcrawl.sources.headers import asked_pause, date
@@ -106,7 +106,7 @@ class MastodonWire:
         """The reply; to a probe of another instance, where only that one is in trouble, that it is."""
         if "probe" not in request.params or host == self.home or self._alone:
             return reply
-        return self._network.told(reply, host, _none(request, host, "unreachable"))
+        return self._network.told(reply, host, _none(request, host, Reason.UNREACHABLE))
 
     def _address(self, host: str) -> str:
         return self.base if self._alone or host == self.home else f"https://{host}"
@@ -184,11 +184,11 @@ def _asked(path: str, params: Mapping[str, str]) -> dict[str, str]:
 
 def _none(request: Request, host: str, reason: str | None = None) -> Page:
     """The page on which the account that was asked about is missing; one of nobody where none was."""
-    reason = "protected" if reason == NO_INSTANCE else reason or "unknown"
+    why = Reason.PROTECTED if reason == NO_INSTANCE else Reason(reason or Reason.UNKNOWN)
     if "acct" not in request.params:
         return Page()
     name = names.full(request.params["acct"], host)
-    return Page(missing=[(Who(name, name), reason)])
+    return Page(missing=[(Who(name, name), why)])
 
 
 def _offset(params: Mapping[str, str], came: int) -> str | None:

@@ -4,13 +4,13 @@ import codecs
 import re
 from collections.abc import Mapping
 
-from socialcrawl.model import LARGEST, Limit, ReplyKind
+from socialcrawl.model import LARGEST, Limit, Reason, ReplyKind
 from socialcrawl.relevance import fold
 from socialcrawl.sources.headers import retry_after
 
 HTML, PLAIN = ("text/html", "application/xhtml+xml"), ("text/plain",)
 MOVED = (301, 302, 303, 307, 308)
-GONE = {404: "unknown", 410: "deleted"}
+GONE = {404: Reason.UNKNOWN, 410: Reason.DELETED}
 CLOSED = (401, 402, 403, 407, 451)
 NO_HEAD = (405, 501)  # the server does not know HEAD: that says nothing of the page
 _OWN = frozenset((
@@ -66,9 +66,9 @@ def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind,
     return (ReplyKind.OK if 200 <= status < 400 else ReplyKind.MISSING), None
 
 
-def absent(status: int) -> str:
+def absent(status: int) -> Reason:
     """Why a page is missing whose server answered another status than 200."""
-    return GONE.get(status) or ("protected" if status in CLOSED else "unknown")
+    return GONE.get(status) or (Reason.PROTECTED if status in CLOSED else Reason.UNKNOWN)
 
 
 def content(headers: Mapping[str, str], body: bytes) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import PUT_OFF, Act, Node, Pick, Reply, Request, Who
+from socialcrawl.model import PUT_OFF, Act, Node, Pick, Reason, Reply, Request, SameAs, Unavailable, Who
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.probing import Probing
 from socialcrawl.sources.reaching import DOWN, NOWHERE
@@ -17,7 +17,6 @@ ROBOTS, PAGE = "/robots.txt", "/*"  # endpoints, after the host
 HOPS = 5  # addresses that a page, or a robots.txt (RFC 9309), may have moved to
 STAY, FOLLOW, SOFT = "stay", "follow", "soft"  # what a probe asks: whether redirects count, and what the page says
 NO_HEAD = "!no-head"  # the cursor of the answer of a server that has no HEAD
-SAME = "same-as:"  # how an outcome says that its node is another one
 
 
 class WebSource:
@@ -85,12 +84,12 @@ class WebSource:
         visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None, self._probing if probes else {})
         reading = Probing(pick) if probes else Reading(pick)
         url = normalised(str(who.id or who.username))
-        reading.missing = "unknown"  # unless a page is found
+        reading.missing = Reason.UNKNOWN  # unless a page is found
         seen: list[str] = []
         while url is not None and url not in seen and len(seen) <= self.max_redirects:
             seen.append(url)
             if not allowed(url, self.hosts):
-                reading.missing = "excluded"
+                reading.missing = Reason.EXCLUDED
                 break
             permitted = yield from visit.permitted(url)
             if permitted is not None:
@@ -98,7 +97,7 @@ class WebSource:
                 break
             reply = yield from visit.page(url, head=pick.act == Act.RESOLVE or (probes and not self.soft))
             if reply.cursor == DOWN:
-                reading.at, reading.missing = reply.at, "temporary"
+                reading.at, reading.missing = reply.at, Reason.TEMPORARY
                 break
             url = None if reply.cursor == NOWHERE else reply.cursor
             if url is None or reply.kind in PUT_OFF:
@@ -107,7 +106,7 @@ class WebSource:
                 break
             reading.at = reply.at
         else:
-            reading.missing = "redirected" if probes and url is not None else "unknown"
+            reading.missing = Reason.REDIRECTED if probes and url is not None else Reason.UNKNOWN
         return {pick.n: reading.judged(self.activity) if isinstance(reading, Probing) else reading.outcome()}
 
 
@@ -139,7 +138,7 @@ class _Visit:
         reply = yield self.request(server(url) + PAGE, url, head=head)
         return (yield self.request(server(url) + PAGE, url)) if reply.cursor == NO_HEAD else reply
 
-    def permitted(self, url: str) -> Generator[Request, Reply, str | None]:
+    def permitted(self, url: str) -> Generator[Request, Reply, Reason | None]:
         """Why the page may not be asked for: opted-out, unreachable, temporary (the host is in trouble); None: may."""
         if self.agent is None:
             return None
@@ -148,10 +147,10 @@ class _Visit:
             self._robots[place] = yield from self._asked(place)
         told = self._robots[place]
         if told is None:
-            return "temporary"
+            return Reason.TEMPORARY
         if told == NOWHERE:
-            return "unreachable"
-        return None if robots.permits(told, url, self.agent) else "opted-out"
+            return Reason.UNREACHABLE
+        return None if robots.permits(told, url, self.agent) else Reason.OPTED_OUT
 
     def _asked(self, place: str) -> Generator[Request, Reply, str | None]:
         """The file that rules a host, wherever it has moved; one that moves on and on is none (RFC 9309)."""
@@ -167,12 +166,12 @@ class _Visit:
         return ""
 
 
-def _elsewhere(pick: Pick, reply: Reply) -> str | None:
+def _elsewhere(pick: Pick, reply: Reply) -> Unavailable | None:
     """Why the page is missing that was asked for: it never was, or it is another one."""
     answer = reply.answer
     if answer.missing:
         return next(iter(answer.missing.values()))
     here = next(iter(answer.found), None)
     if here is None:
-        return "unknown"
-    return None if here == pick.node else f"{SAME}{here}"
+        return Reason.UNKNOWN
+    return None if here == pick.node else SameAs(Node(here))

@@ -7,7 +7,20 @@ from urllib.parse import urlsplit
 import orjson
 
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import AccountRow, Grant, Limit, Mention, Page, PostRow, Reply, ReplyKind, Request, Who, iso
+from socialcrawl.model import (
+    AccountRow,
+    Grant,
+    Limit,
+    Mention,
+    Page,
+    PostRow,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    Who,
+    iso,
+)
 from socialcrawl.relevance import Hits, within
 from socialcrawl.sources.headers import date as read_date
 from socialcrawl.sources.headers import instant
@@ -107,12 +120,12 @@ class WebWire:
         of_robots = request.endpoint.endswith(ROBOTS)
         came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
         if isinstance(came, Reply) and came.kind == ReplyKind.MISSING:
-            gone = Page() if of_robots else _missing(url, "excluded")
+            gone = Page() if of_robots else _missing(url, Reason.EXCLUDED)
             return replace(came, rows=gone, cursor="" if of_robots else None)
         if (
             isinstance(came, Reply) and came.kind == ReplyKind.INVALID
         ):  # one page's matter, and no reason to stop for all
-            return replace(came, kind=ReplyKind.MISSING, rows=_missing(url, "unknown"))
+            return replace(came, kind=ReplyKind.MISSING, rows=_missing(url, Reason.UNKNOWN))
         if isinstance(came, Reply):
             return self._unanswered(request, came)
         self._heard(url)
@@ -144,7 +157,7 @@ class WebWire:
         if "probe" not in request.params or self.door.base is not None:
             return reply
         url = request.params["url"]
-        gone = Page() if request.endpoint.endswith(ROBOTS) else _missing(url, "unreachable")
+        gone = Page() if request.endpoint.endswith(ROBOTS) else _missing(url, Reason.UNREACHABLE)
         return self._network.told(reply, urlsplit(url).hostname or "", gone)
 
     def _heard(self, url: str) -> None:
@@ -166,7 +179,7 @@ class WebWire:
             return self._probed(told, request)
         if came.status in classify.MOVED and came.headers.get("location"):
             target = joined(url, came.headers["location"])
-            page = Page() if target else _missing(url, "unknown")
+            page = Page() if target else _missing(url, Reason.UNKNOWN)
             return told.reply(self.door, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         heeded = request.params.get("opt_outs") != "no"
         head = request.params.get("method") == "HEAD"
@@ -179,12 +192,12 @@ class WebWire:
             return told.reply(self.door, Page(), NO_HEAD)
         if came.status in classify.MOVED:
             target = joined(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
-            rows = Page() if target else _missing(url, "redirected")
+            rows = Page() if target else _missing(url, Reason.REDIRECTED)
             return told.reply(self.door, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         if not 200 <= came.status < 300:
             return told.reply(self.door, _missing(url, classify.absent(came.status)), kind=ReplyKind.MISSING)
         if SOFT in request.params and _is_soft(came, url):
-            return told.reply(self.door, _missing(url, "soft-404"), kind=ReplyKind.MISSING)
+            return told.reply(self.door, _missing(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
         page, changed = Who(url, url), instant(came.headers.get("last-modified", ""))
         return told.reply(self.door, Page(answered=[page], active=[] if changed is None else [(page, iso(changed))]))
 
@@ -195,9 +208,9 @@ class WebWire:
         if came.status != 200:
             return _missing(url, classify.absent(came.status))
         if told and told not in (*classify.HTML, *classify.PLAIN):
-            return _missing(url, "unknown")
+            return _missing(url, Reason.UNKNOWN)
         if heeded and not classify.indexed(came.headers, frozenset())[0]:
-            return _missing(url, "opted-out")
+            return _missing(url, Reason.OPTED_OUT)
         return Page(answered=[Who(url, url)])
 
     def _shown(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
@@ -205,14 +218,14 @@ class WebWire:
         if came.status != 200:
             return _missing(url, classify.absent(came.status))
         if told not in (*classify.HTML, *classify.PLAIN):
-            return _missing(url, "unknown")
+            return _missing(url, Reason.UNKNOWN)
         html = classify.decoded(came.headers, came.body)
         seen = plain(html) if told in classify.PLAIN else read(html, url)
         kept, followed = classify.indexed(came.headers, seen.robots)
         if heeded and not kept:
-            return _missing(url, "opted-out")
+            return _missing(url, Reason.OPTED_OUT)
         if classify.is_soft_404(seen.title, seen.text):
-            return _missing(url, "deleted")
+            return _missing(url, Reason.DELETED)
         return page_of(seen, url, self.door.hits, html if self.door.keep else None, follow=followed or not heeded)
 
 
@@ -295,5 +308,5 @@ def _around(text: str, link: Link) -> list[Span]:
     return [] if link.start < 0 else [window(text, link.start, link.end)]
 
 
-def _missing(url: str, reason: str) -> Page:
+def _missing(url: str, reason: Reason) -> Page:
     return Page(missing=[(Who(url, url), reason)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.model import AccountRow, Mention, Page, PostRow, Who, iso
+from socialcrawl.model import AccountRow, Mention, Page, PostRow, Reason, Who, iso
 from socialcrawl.relevance import Hits
 from socialcrawl.sources.marks import is_number, order
 from socialcrawl.sources.reading_json import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, checked
@@ -83,7 +83,7 @@ def users_page(payload: Json, words: Vocabulary, *, recent: bool = False) -> Pag
     active = [(Who(user["id"], user["username"]), _last(user[words.recent])) for user in users if words.recent in user]
     if recent and not active and sum(bool(row.posts) and not row.protected for row in accounts) >= FEW:
         raise FieldsMissingError([words.recent])
-    hidden = [(Who(row.id, row.username), "protected") for row in accounts if row.protected]
+    hidden = [(Who(row.id, row.username), Reason.PROTECTED) for row in accounts if row.protected]
     return Page(
         accounts=accounts,
         answered=[Who(row.id, row.username) for row in accounts],
@@ -105,7 +105,7 @@ def follows_page(payload: Json, words: Vocabulary, user: str) -> Page:
     return Page(accounts=accounts, follows=[Who(row.id, row.username) for row in accounts])
 
 
-def missing(errors: Iterable[Json]) -> list[tuple[Who, str]]:
+def missing(errors: Iterable[Json]) -> list[tuple[Who, Reason]]:
     """The users whom partial errors call missing, with the reason; errors of `includes` and of posts are none."""
     found = []
     for error in errors:
@@ -118,7 +118,7 @@ def missing(errors: Iterable[Json]) -> list[tuple[Who, str]]:
     return found
 
 
-def gone(errors: Iterable[Json]) -> str | None:
+def gone(errors: Iterable[Json]) -> Reason | None:
     """Why a timeline cannot be read, from the first of its errors that says so; None if none does."""
     return next((_reason(error) for error in errors if _is_of_user(error)), None)
 
@@ -135,14 +135,14 @@ def _is_of_user(error: Json) -> bool:
     return error.get("resource_type") == "user" and error.get("section") != "includes"
 
 
-def _reason(error: Json) -> str:
+def _reason(error: Json) -> Reason:
     detail = str(error.get("detail", "")).lower()
     if "suspended" in detail:
-        return "suspended"
+        return Reason.SUSPENDED
     if "not-authorized" in str(error.get("type", "")) or "not authorized" in detail:
-        return "protected"
+        return Reason.PROTECTED
     # X answers the same for an account that was deleted and for one that never was.
-    return "unknown" if str(error.get("parameter", "")).startswith("username") else "deleted"
+    return Reason.UNKNOWN if str(error.get("parameter", "")).startswith("username") else Reason.DELETED
 
 
 def _post(

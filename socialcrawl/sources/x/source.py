@@ -8,7 +8,7 @@ from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import Act, Node, Outcome, Pick, Reply, ReplyKind, Request, Who, unix
+from socialcrawl.model import Act, Node, Outcome, Part, Pick, Reason, Reply, ReplyKind, Request, Who, unix
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.looking import known_as, looked_up, mentioners, why
 from socialcrawl.sources.marks import Snowflakes
@@ -25,8 +25,7 @@ NUMBER = re.compile(r"[0-9]{1,19}")  # ids that it accepts
 BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
 TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token"}
 SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts of before November 2010 are counted, to 29.7e9
-TOGETHER, NOBODY = ("resolve", "probe"), Who(None, None)
-LATER = 1000  # the part of the first page of whom an account follows: timelines have fewer pages
+TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
 
 
 class XSource:
@@ -138,7 +137,8 @@ class XSource:
         if who.id is not None:
             return who.id
         if not _legal(who):
-            reading.missing = "unknown"  # X refuses the whole request; such names are left over from its early years
+            # X refuses the whole request; such names are left over from its early years.
+            reading.missing = Reason.UNKNOWN
             return None
         return (yield from known_as(reading, self._names((reading.pick.n, 0), [who])))
 
@@ -153,7 +153,7 @@ class XSource:
         """Whom the account follows. A list that cannot be had now leaves what was read of the posts."""
         cursor: str | None = None
         page = self.policy.endpoint(FOLLOWING).page if self.follows else 0
-        left, part = self.follows * page, LATER
+        left, part = self.follows * page, Part.SECOND_LIST
         while left > 0:
             size = min(page, left)
             params = {"id": known, "user.fields": USER_FIELDS, "max_results": str(size)}
@@ -197,7 +197,7 @@ class XSource:
 
         # X refuses a whole request for one name that it has never given.
         there = [pick for pick in picks if _legal(accounts[pick.node])]
-        outcomes = {pick.n: activity.outcome(pick, 0.0, missing="unknown") for pick in picks}
+        outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         return outcomes | (yield from looked_up(there, accounts, self._latest, judged, anew=True))
 
     def _rule(self) -> Activity:

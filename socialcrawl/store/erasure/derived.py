@@ -5,14 +5,13 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
-from socialcrawl.model import Act
+from socialcrawl.model import Act, Reason
 from socialcrawl.relevance import worth
 from socialcrawl.store.bulk import Statement
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import Hits, Key, Read, linkings
 from socialcrawl.store.erasure.rehearsal import carry_out, change, write
-from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.linking import Linking
 from socialcrawl.store.tables import account, link, mention, outcome, pick, post, sampled, shadow, standing
 
@@ -60,9 +59,11 @@ class Derived:
 
     def _forgotten(self) -> None:
         mine = outcome.c.node.in_(select(gone_node.c.node))
-        fresh = mine & (outcome.c.missing.is_distinct_from(FORGOTTEN))
+        fresh = mine & (outcome.c.missing.is_distinct_from(Reason.FORGOTTEN))
         self._note(select(outcome.c.campaign).where(fresh))
-        emptied = update(outcome).where(fresh).values(value=0.0, occurrences=0, posts=0, missing=FORGOTTEN, mark=None)
+        emptied = (
+            update(outcome).where(fresh).values(value=0.0, occurrences=0, posts=0, missing=Reason.FORGOTTEN, mark=None)
+        )
         self.outcomes += change(self.connection, emptied)
         asked = (outcome.c.campaign == link.c.campaign) & (outcome.c.n == link.c.n) & mine
         theirs = link.c.node.in_(select(gone_node.c.node)) | exists().where(asked)

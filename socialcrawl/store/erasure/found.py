@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, MetaData, Select, Table, Text, or_, select, union
 
+from socialcrawl.model import SAME_AS, Node, SameAs
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.orders import WHY, Order
@@ -13,7 +14,6 @@ from socialcrawl.store.erasure.tombstones import AGED
 from socialcrawl.store.erasure.whose import owned, short
 from socialcrawl.store.tables import Count, account, mention, outcome, post
 
-SAME = "same-as:"
 FEW = 20  # accounts to search for in SQL
 REFERENCES = ("reply_to", "quote_of", "conversation_id", "repost_of")
 
@@ -136,9 +136,9 @@ def _owners(connection: Connection, gone: Gone, names: dict[str, str]) -> list[t
 
 def _aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -> list[tuple[int, Any]]:
     """Accounts that turned out to be one of `nodes` when they were asked, each with that one."""
-    texts = [f"{SAME}{node}" for node in nodes]
+    texts = [str(SameAs(Node(node))) for node in nodes]
     told = keyed(connection, select(outcome.c.missing, outcome.c.node), outcome.c.missing, texts)
-    same = {row.node: int(row.missing.removeprefix(SAME)) for row in told}
+    same = {row.node: int(row.missing.removeprefix(SAME_AS)) for row in told}
     return [(same[row.node], row) for row in keyed(connection, ours, account.c.node, list(same))]
 
 

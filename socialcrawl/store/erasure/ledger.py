@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import Connection, select
 
 from socialcrawl.limits.policy import host
-from socialcrawl.model import Answer, ReplyKind
+from socialcrawl.model import Answer, ReplyKind, Unavailable
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import updating
 from socialcrawl.store.erasure import rehearsal
@@ -33,7 +33,7 @@ class Came(NamedTuple):
     ids: list[str]
     pairs: list[tuple[int, int]]
     found: list[int]
-    missing: dict[int, str]
+    missing: dict[int, Unavailable]
     follows: Sequence[int] = ()
 
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 import orjson
 from sqlalchemy import Connection, delete, exists, select, update
 
-from socialcrawl.model import AccountRow, Page, PostRow, Who
+from socialcrawl.model import AccountRow, Page, PostRow, Reason, Who
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import asked
 from socialcrawl.store.erasure.orders import WHY
 from socialcrawl.store.erasure.seats import cleared
-from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.erasure.texts import linked, named, without_links, without_names
 from socialcrawl.store.erasure.tombstones import AGED, SHORT, any_set, digest, put, reasons
 from socialcrawl.store.erasure.whose import owned, owners, shorts
@@ -70,7 +69,7 @@ def without(page: Page, gone: Barred) -> Page:
         answered=[who for who in page.answered if not gone.who(who)],
         missing=[
             *((who, why) for who, why in page.missing if not gone.who(who)),
-            *((Who(None, name), FORGOTTEN) for name in sorted(gone.asked)),
+            *((Who(None, name), Reason.FORGOTTEN) for name in sorted(gone.asked)),
         ],
         active=tuple((who, at) for who, at in page.active if not gone.who(who)),
     )

@@ -2,10 +2,9 @@
 
 from collections.abc import Generator, Mapping, Sequence
 
-from socialcrawl.model import Act, Node, Outcome, Reply, Request, Who
+from socialcrawl.model import Act, Node, Outcome, Reason, Reply, Request, Who
 from socialcrawl.protocols import Batch, Source, Talk
 
-FORGOTTEN = "forgotten"  # why the outcome of such a pick is missing
 NOBODY = Who(None, None)  # what a store says of an account of which nothing is left
 
 
@@ -38,4 +37,4 @@ class Sparing:
 
 def _silence(gone: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
     yield from ()
-    return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=FORGOTTEN) for pick in gone}
+    return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.FORGOTTEN) for pick in gone}

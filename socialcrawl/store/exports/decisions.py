@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
-from socialcrawl.model import Node
+from socialcrawl.model import Node, Reason
 from socialcrawl.store.decided import find_first_picks, read_aliases
 from socialcrawl.store.exports.cells import Person
 from socialcrawl.store.exports.choice import Choice
@@ -19,7 +19,7 @@ from socialcrawl.store.tables import campaign as campaigns
 from socialcrawl.store.traces import Traces
 
 NOBODY = Person(None, None)
-OPTED_OUT = "opted-out"  # why an account could not be read
+OPTED_OUT = Reason.OPTED_OUT  # why an account could not be read
 Row = tuple[Any, ...]
 
 

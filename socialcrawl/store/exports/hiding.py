@@ -6,14 +6,13 @@ from typing import Any
 from sqlalchemy import Column as Field
 from sqlalchemy import MetaData, Table, Text, select
 
+from socialcrawl.model import Node, SameAs, parse_unavailable
 from socialcrawl.store.bulk import Lookup, among, inserting
 from socialcrawl.store.exports.cells import NAMES, Column, Person
 from socialcrawl.store.exports.choice import Choice
 from socialcrawl.store.exports.prose import SHORT, Known, words_of
 from socialcrawl.store.exports.pseudonyms import Pseudonyms
 from socialcrawl.store.tables import account
-
-SAME = "same-as:"
 
 
 class Hiding:
@@ -80,8 +79,12 @@ class Hiding:
             case "node":
                 return self.pseudonyms.node(cell)
             case "why":
-                return SAME + str(self.pseudonyms.node(int(cell[len(SAME) :]))) if cell.startswith(SAME) else cell
+                return self._reason(cell)
         return None  # what only an export that names people has
+
+    def _reason(self, text: str) -> str:
+        why = parse_unavailable(text)
+        return str(SameAs(Node(self.pseudonyms.node(why.node))) if isinstance(why, SameAs) else why)
 
     def _post(self, key: str, known: Known) -> str | None:
         """The pseudonym of a post; files that were imported may name an author where a post is answered."""

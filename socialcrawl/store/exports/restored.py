@@ -13,10 +13,9 @@ from sqlalchemy import Connection, Table, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.garbage import uncollected
-from socialcrawl.model import USEFUL, Act
+from socialcrawl.model import USEFUL, Act, Reason
 from socialcrawl.store.counting import COUNTING
 from socialcrawl.store.database import closed, engine
-from socialcrawl.store.erasure.sparing import FORGOTTEN
 from socialcrawl.store.exports.facts import ACTS, POSTS, REQUESTS
 from socialcrawl.store.tables import (
     account,
@@ -199,7 +198,7 @@ class _Restoring:
         ]
         if answered:
             self.connection.execute(insert(outcome).prefix_with("or ignore"), answered)
-        gone = {row["node"]: row["campaign"] for row in answered if row["missing"] == FORGOTTEN}
+        gone = {row["node"]: row["campaign"] for row in answered if row["missing"] == Reason.FORGOTTEN}
         for node, number in gone.items():  # exports leave their accounts out
             nobody = {"node": node, "platform": self.platforms[number], "first_seen_at": ""}
             self.connection.execute(insert(account).prefix_with("or ignore").values(nobody))

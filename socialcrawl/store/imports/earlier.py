@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from socialcrawl.errors import StoreError
-from socialcrawl.model import Who
-from socialcrawl.store.audits import READ, SAME, named
+from socialcrawl.model import SAME_AS, Who
+from socialcrawl.store.audits import READ, named
 from socialcrawl.store.imports.graph import Arrived
 from socialcrawl.store.linked import driven, numbers
 from socialcrawl.store.tables import campaign, link, outcome, pick
@@ -61,11 +61,11 @@ def _number(connection: Connection, name: str, platform: str) -> int:
 def _settled(connection: Connection, number: int, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """The same nodes, but those that turned out to be another account by that one."""
     same = select(outcome.c.node, outcome.c.missing).where(
-        outcome.c.campaign == number, outcome.c.missing.startswith(SAME)
+        outcome.c.campaign == number, outcome.c.missing.startswith(SAME_AS)
     )
     other: dict[int, int] = {}
     for node, why in connection.execute(same.order_by(outcome.c.n.desc())):  # whom it is now, by what was found later
-        meant = int(why.removeprefix(SAME))
+        meant = int(why.removeprefix(SAME_AS))
         other[node] = other.get(meant, meant)
     several, places = np.unique(nodes, return_inverse=True)
     settled = np.array([other.get(node, node) for node in several.tolist()], np.int64)

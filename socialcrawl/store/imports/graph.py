@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.model import Page, Who, iso
+from socialcrawl.model import Page, Reason, Who, iso
 from socialcrawl.store.address import of
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.epochs import following
@@ -109,7 +109,7 @@ def numbered(connection: Connection, platform: str, data: Named, now: str) -> Ar
     numbers = np.empty(len(whos), np.int64)
     for begin in range(0, len(whos), SOME):
         some = whos[begin : begin + SOME]
-        gone = barring.of(Page(missing=[(who, "") for who in some]), now)
+        gone = barring.of(Page(missing=[(who, Reason.FORGOTTEN) for who in some]), now)
         left = [who for who in some if not gone.who(who)] if gone else some
         found: dict[Who, int] = nodes.number(left, now)
         numbers[begin : begin + SOME] = [found.get(who, FORGOTTEN) for who in some]

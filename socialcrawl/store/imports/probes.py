@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, literal_column, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.model import Node, Outcome, Who, iso
+from socialcrawl.model import Node, Outcome, Reason, Who, iso
 from socialcrawl.store.address import of
 from socialcrawl.store.bulk import Lookup, among, inserting
 from socialcrawl.store.epochs import following
@@ -17,10 +17,9 @@ from socialcrawl.store.imports.history import ACT
 from socialcrawl.store.tables import account, link, outcome, pick
 from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.trouble import told
-from socialcrawl.store.writes import OUTCOME, PICK
+from socialcrawl.store.writes import OUTCOME, PICK, describe
 
 PROBE = "probe"
-TEMPORARY = "temporary"
 SOME = 10_000  # results that are looked up and written together: they are one batch
 
 
@@ -39,7 +38,7 @@ class Tested:
     who: Who
     at: float
     active: bool
-    missing: str | None = None
+    missing: Reason | None = None
     last: str = ""
 
 
@@ -90,7 +89,7 @@ def _known(connection: Connection, campaign: int) -> set[int]:
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     mine = select(pick.c.node).join_from(pick, outcome, both, isouter=True)
     mine = mine.where(pick.c.campaign == campaign, pick.c.act == PROBE)
-    return set(connection.execute(mine.where(outcome.c.missing.is_distinct_from(TEMPORARY))).scalars())
+    return set(connection.execute(mine.where(outcome.c.missing.is_distinct_from(Reason.TEMPORARY))).scalars())
 
 
 def _write(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, Tested]]) -> None:
@@ -100,9 +99,7 @@ def _write(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, Te
         some = list(enumerate(fresh[begin : begin + SOME], first))
         picks.run([(campaign, n, first, node, PROBE, 0.0, None, None) for n, (node, _) in some])
         found = (_outcome(n, node, one) for n, (node, one) in some)
-        outcomes.run([
-            (campaign, o.n, o.node, iso(o.at), o.value, 0, 0, o.missing, o.mark or None) for o in found
-        ])  # fmt: skip
+        outcomes.run([(campaign, o.n, o.node, iso(o.at), o.value, 0, 0, *describe(o)) for o in found])
 
 
 def _outcome(n: int, node: Node, one: Tested) -> Outcome:

@@ -3,15 +3,15 @@
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from socialcrawl.model import Page, Who
+from socialcrawl.model import Page, Reason, Who
 from socialcrawl.store.erasure.pages import Barred, without
 from socialcrawl.store.imports.found import Found
 
 
 def shown(found: Found) -> Page:
     """The page with everybody of whom the file speaks, so that all of them are looked up among the forgotten."""
-    answered = [Who(None, to) for _, to in found.replies]
-    return replace(found.page, missing=[(who, "") for who in (*found.named, *found.authors.values(), *answered)])
+    everybody = (*found.named, *found.authors.values(), *(Who(None, to) for _, to in found.replies))
+    return replace(found.page, missing=[(who, Reason.FORGOTTEN) for who in everybody])
 
 
 def spared(found: Found, gone: Barred) -> Found:
