@@ -9,9 +9,9 @@ from pathlib import Path
 from socialcrawl.access import Access, access
 from socialcrawl.clock import Interruptible, Steady
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.crawls import Crawling, make_crawl, predicate, steered, wider
 from socialcrawl.errors import HeldError
-from socialcrawl.graph import COLUMNS
+from socialcrawl.kinds.base import Crawling, CrawlKind
+from socialcrawl.kinds.registry import kind_of
 from socialcrawl.limits.bounded import Bounded
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.limits.policy import host
@@ -24,13 +24,12 @@ from socialcrawl.plan import THREADS, Plan, plan
 from socialcrawl.platforms.platform import Keys, Wired
 from socialcrawl.protocols import Crawl, Source, Watcher
 from socialcrawl.run import Parts
-from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings
 from socialcrawl.siblings import Siblings, unite
 from socialcrawl.sources.ahead import Ahead
 from socialcrawl.sources.excluding import Excluding
 from socialcrawl.sources.focusing import Focus
-from socialcrawl.standings import Keeping, drawn, standings
+from socialcrawl.standings import Keeping
 from socialcrawl.store.campaigns import Change, Line, campaign, line
 from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import connect
@@ -40,8 +39,6 @@ from socialcrawl.store.lease import Lease
 from socialcrawl.store.room import Look, Reserve, Roomy, disk_of
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.tokens import TokenLeases, state_folder
-from socialcrawl.track.crawl import Track
-from socialcrawl.track.picture import COLUMNS as SEEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,7 @@ def build(
     """
     meant = plan(settings)
     meant.guard()
-    steered(settings)  # before the database keeps a choice that is none
+    kind_of(settings).check(settings)  # before the database keeps a choice that is none
     clock = clock or Interruptible(house.time if house else None)
     with ExitStack() as undo:
         allowed = _allowed(meant, house)
@@ -151,11 +148,11 @@ def build(
     names = store.enlist(meant.usernames, clock.now())
     source, ahead = _source(meant, along.texts, store, clock.now)
     seeds = _seeds(meant, along, names)
-    crawl = ahead.crawl = make_crawl(settings, seeds, source.width, source.mark)
+    crawl = ahead.crawl = meant.kind.make_crawl(settings, seeds, source.width, source.mark)
     together = settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
-    bounded = _bounded(crawl, settings, house)
-    parts = Parts(bounded, source, store, wire, planner, clock, pool, _attended(watcher, crawl, store, clock.now))
+    watcher = _attend(watcher, meant.kind, crawl, store, clock.now)
+    parts = Parts(_bounded(crawl, settings, house), source, store, wire, planner, clock, pool, watcher)
     windows = meant.policy, allowed.credentials, meant.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
@@ -198,13 +195,10 @@ def _introduce(member: Membership, meant: Plan, allowed: Access, store: SqlStore
     member.cycles = siblings.cycles
 
 
-def _attended(watcher: Watcher, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
-    """Who looks on; of a campaign that tracks accounts, or samples, also whoever writes down what it knows of them."""
-    if isinstance(crawl, Track):
-        return Keeping(watcher, crawl, lambda: store.stand(standings(crawl)), now)
-    if isinstance(crawl, Sample):
-        return Keeping(watcher, crawl, lambda: store.sample(drawn(crawl)), now)
-    return watcher
+def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
+    """Return the watcher; of a kind of campaign that has a snapshot, one that also writes that."""
+    snapshot = kind.snapshot()
+    return watcher if snapshot is None else Keeping(watcher, crawl, lambda: snapshot.write(store, crawl), now)
 
 
 def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
@@ -226,8 +220,8 @@ def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], 
     """The platform, as the campaign asks it: neither the forgotten nor the excluded; a sample judges who is read."""
     ahead = Ahead(store, meant.accounts, now)
     source = meant.platform.source(replace(meant.terms, ahead=ahead), queries, now())
-    if meant.settings.kind == "sample":
-        source = Focus(source, predicate(meant.settings), wider(meant.settings))
+    if (judges := meant.kind.predicates(meant.settings)) is not None:
+        source = Focus(source, *judges)
     return Sparing(Excluding(source, meant.accounts)), ahead
 
 
@@ -258,11 +252,12 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         leave = Change(meant.topic.hits, meant.queries) if change else None
         identity = settings.identity(meant.usernames)
         counting = Counting.of(meant.topic)
-        number = campaign(connection, whole, identity, now, change=leave, queries=meant.queries, counting=counting)
+        given, fixed = (whole, identity), meant.kind.facts.fixed
+        number = campaign(connection, *given, now, change=leave, queries=meant.queries, counting=counting, fixed=fixed)
         undo.pop_all()
     source = settings.source
     links = meant.terms.links
-    hours = 0.0 if settings.kind == "refresh" else source.reuse_hours  # an account may have become inactive since
+    hours = source.reuse_hours if meant.kind.reuses else 0.0
     reuse = Reuse(hours, meant.topic.hits, source.keep_original, links)
     return SqlStore(
         connection,
@@ -273,5 +268,5 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         server=meant.base,
         marks=allowed.marks,
         links=links,
-        columns=COLUMNS if settings.kind == "collect" else SEEN,
+        columns=meant.kind.features,
     ), lease

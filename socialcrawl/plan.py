@@ -4,11 +4,14 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from socialcrawl.documents import read_text, why_unreadable
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.keywords import questionable
+from socialcrawl.kinds.base import CrawlKind
+from socialcrawl.kinds.registry import kind_of
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.quote import at_most, total
@@ -23,7 +26,7 @@ from socialcrawl.relevance import NOTHING, Topic
 from socialcrawl.schedule import Schedule
 from socialcrawl.settings import Settings
 from socialcrawl.sources.excluding import Accounts
-from socialcrawl.words import pluralize, seconds
+from socialcrawl.words import seconds
 
 KINDS = ("app", "user", "public")  # of tokens
 THREADS = TOGETHER  # requests in flight at most
@@ -64,49 +67,34 @@ class Plan:
     @property
     def shape(self) -> Shape:
         """The campaign in numbers, of which quotes are made."""
-        settings, track, refresh = self.settings, self.settings.track, self.settings.refresh
-        tracks, roles = settings.kind == "track", self.platform.roles
-        exists = refresh.within(settings.source.platform) is None  # all accounts that exist are active
-        if exists:
-            roles = replace(roles, last="")
-        return Shape(
-            policy=self.policy,
-            roles=roles,
-            kinds=tuple(credential.kind for credential, _ in self.platform.credentials(settings)),
-            queries=len(self.queries),
-            search_pages=settings.seeds.search_pages,
-            expanded=self.platform.expanded(settings),
-            usernames=len({name.lower() for name in self.usernames}),
-            most_found=settings.seeds.most,
-            pages_per_user=settings.source.pages_per_user,
-            steps=settings.crawl.steps,
-            max_nodes=settings.budget.max_nodes,
-            caps=self.caps,
-            flight=min(THREADS, settings.crawl.together or THREADS),
-            back=track.p if tracks else 0.0,
-            rest=track.pause if tracks else 0.0,
-            tests=settings.kind == "refresh",
-            learning=(max(refresh.check, refresh.z), refresh.check + refresh.z),
-            latest=settings.source.platform == "x" and self.platform.expanded(settings) and not exists,
-            inward=settings.kind == "sample" and settings.sample.inward,
-            heeds=roles.heeds and settings.source.opt_outs,
-        )
+        settings, roles = self.settings, self.platform.roles
+        usual: dict[str, Any] = {
+            "policy": self.policy,
+            "roles": roles,
+            "kinds": tuple(credential.kind for credential, _ in self.platform.credentials(settings)),
+            "queries": len(self.queries),
+            "search_pages": settings.seeds.search_pages,
+            "expanded": self.platform.expanded(settings),
+            "usernames": len({name.lower() for name in self.usernames}),
+            "most_found": settings.seeds.most,
+            "pages_per_user": settings.source.pages_per_user,
+            "steps": settings.crawl.steps,
+            "max_nodes": settings.budget.max_nodes,
+            "caps": self.caps,
+            "flight": min(THREADS, settings.crawl.together or THREADS),
+            "heeds": roles.heeds and settings.source.opt_outs,
+        }
+        return Shape(**{**usual, **self.kind.count(settings, self.platform)})
+
+    @property
+    def kind(self) -> CrawlKind:
+        """The kind of the campaign."""
+        return kind_of(self.settings)
 
     @property
     def told(self) -> str:
         """How it goes on, for people: how many steps, and who chooses them."""
-        crawl, track = self.settings.crawl, self.settings.track
-        steps = pluralize(crawl.steps, "step") if crawl.steps else ""
-        if self.settings.kind == "collect":
-            return f"{steps or 'steps until the frontier is empty'} with {crawl.estimator}"
-        if self.settings.kind == "refresh":
-            rank, training = self.settings.refresh.steering(self.settings.source.platform)
-            return f"{steps or 'all of the dataset'}, in the order {rank} learned from {training}"
-        if self.settings.kind == "sample":
-            sample = self.settings.sample
-            ends = f", until {pluralize(sample.samples, 'visit counts', 'visits count')}" if sample.samples else ""
-            return f"{steps or 'no end'}, {sample.walkers} walks with focus {sample.focus}{ends}"
-        return f"{steps or 'no end'}, tracking {track.target} with {track.expansion} and {track.recrawl}"
+        return self.kind.describe(self.settings)
 
     @property
     def timeline(self) -> str:
@@ -116,7 +104,8 @@ class Plan:
     @property
     def terms(self) -> Terms:
         """The campaign as its platform has to know it."""
-        return Terms(self.settings, self.topic, self.policy, self.base, self.usernames)
+        activity = self.kind.activity(self.settings)
+        return Terms(self.settings, self.topic, self.policy, self.base, self.usernames, activity=activity)
 
     @property
     def exposed(self) -> bool:
@@ -165,7 +154,7 @@ class Plan:
         budget = self.settings.budget
         if not self.billed or budget.max_money is not None:
             return
-        if self.settings.kind == "refresh":  # by which posts are not read, so that no number of them is a bound
+        if self.shape.tests:  # by which posts are not read, so that no number of them is a bound
             user = self.table.price("user", 1) / MILLS_PER_DOLLAR
             raise SettingsError(
                 f"This campaign would ask {self.base}, which bills what it returns: ${user:.3f} for each account that "
@@ -200,7 +189,7 @@ def plan(settings: Settings) -> Plan:
     platform.fits(settings, base)
     _check_encryption(settings, platform, base)
     usernames = _usernames(settings, platform)
-    begins = settings.kind != "refresh"  # what it tests is brought by an import
+    begins = not kind_of(settings).dataset
     queries = platform.queries(settings, topic) if begins else []
     if begins and not queries and not usernames:
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
@@ -233,17 +222,11 @@ def about(settings: Settings) -> Topic:
     Raises:
         SettingsError: the keywords are unusable.
     """
-    given, sample = settings.topic, settings.sample
-    without = settings.kind == "refresh" or (settings.kind == "sample" and sample.by_name and not sample.counts)
-    if without and not given.keywords and not given.patterns:
+    given = settings.topic
+    if not given.keywords and not given.patterns and not kind_of(settings).needs_topic(settings):
         return NOTHING
-    if settings.kind == "sample" and not given.keywords and not given.patterns:
-        raise SettingsError(
-            "Nothing tells what the sample is of: name keywords under [topic]; or, where names or addresses tell who "
-            "is on topic, patterns under [sample] and usernames to start from under [seeds]."
-        )
     entities = known.of(settings).entities
-    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(sample.tree), entities)
+    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(settings.sample.tree), entities)
 
 
 def _doubts(settings: Settings) -> list[str]:

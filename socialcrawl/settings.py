@@ -7,9 +7,22 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
-from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PlainValidator,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 
 from socialcrawl import pasted
 from socialcrawl.documents import read_bytes, read_toml, toml_error, why_unreadable
@@ -17,6 +30,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
 from socialcrawl.sections.crawling import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
+from socialcrawl.sections.kinds import BUILT_IN, DEFAULT, KindFacts, find_facts
 from socialcrawl.sections.refreshing import RefreshSection
 from socialcrawl.sections.sampling import SampleSection
 from socialcrawl.sections.standing import NotifySection, ScheduleSection
@@ -28,35 +42,17 @@ from socialcrawl.store.filetypes import describe_wrong_campaign
 __all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
 
 # Settings into which a token or a secret address may be pasted: they are never shown.
-COLLECTS = (
-    "estimator", "switch_after", "start", "strategy", "q", "zeta", "control", "nr_d", "features", "regressor",
-    "shadows",
-)  # fmt: skip
-"""Keys of [crawl] that only a campaign of kind collect has."""
-OTHERS: dict[str, tuple[str, ...]] = {
-    "track": ("target", "topical", "expansion", "recrawl", "p", "window", "rest", "parallel"),
-    "refresh": ("rank", "training", "z", "active"),
-    "sample": ("focus", "walkers", "consistency", "mutual", "inward"),
-}
-"""The kinds but collect, and the keys of their sections that every such campaign rests on.
-
-Of the other keys it rests on those that are not as usual.
-"""
-WITHOUT = {"refresh": ("topic", "seeds")}
-"""The sections in which nothing may be said, by kind: whoever wrote something there expects what does not come."""
 SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "apprise_env", "command")}
 
 
 INSIDE = re.compile(r"\[|function-")  # parts of a place that pydantic adds where a value has several forms
-FILES = ("tree", "labels", "wider_labels")
-"""Keys of [sample] that name files by which accounts are judged."""
 
 
-def _digest(path: Path) -> str:
+def _digest(path: Path, kind: str) -> str:
     try:
         return blake2b(read_bytes(path), digest_size=16).hexdigest()
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read ({error.strerror}): [sample] names it.") from error
+        raise SettingsError(f"{path} cannot be read ({error.strerror}): [{kind}] names it.") from error
 
 
 def _database(given: Any) -> Where:
@@ -73,6 +69,13 @@ def _database(given: Any) -> Where:
     return found
 
 
+def _check_kind(name: str) -> str:
+    try:
+        return find_facts(name).name
+    except SettingsError as error:
+        raise ValueError(str(error)) from error
+
+
 class Settings(Section):
     """A campaign."""
 
@@ -85,11 +88,11 @@ class Settings(Section):
         WithJsonSchema({"type": "string", "default": "socialcrawl.db"}),
         Field(description="an SQLite file, made if it is not there, or postgresql://USER@HOST/NAME"),
     ] = Path("socialcrawl.db")
-    kind: Literal["collect", "track", "refresh", "sample"] = Field(
-        default="collect",
-        description="collect: accounts that speak of the topic; track: who counts, and stay with them; refresh: who of "
-        "an old dataset is alive; sample: what the whole topic looks like",
-    )
+    kind: Annotated[
+        str,
+        AfterValidator(_check_kind),
+        Field(description="; ".join(f"{facts.name}: {facts.purpose}" for facts in BUILT_IN.values())),
+    ] = DEFAULT.name
     topic: TopicSection = TopicSection()
     accounts: AccountsSection = AccountsSection()
     seeds: SeedsSection = SeedsSection()
@@ -102,35 +105,67 @@ class Settings(Section):
     limits: LimitsSection = LimitsSection()
     schedule: ScheduleSection = ScheduleSection()
     notify: NotifySection = NotifySection()
+    _extension: Section | None = PrivateAttr(None)  # of a kind that another package adds
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _has_no_section_of_another_kind(cls, given: Any) -> Any:
-        """Refuse a section of another kind as a whole, before each of its keys is."""
-        own = given.get("kind", "collect") if isinstance(given, dict) else None
-        if not isinstance(own, str) or (own != "collect" and own not in OTHERS):
-            return given
-        for kind in OTHERS:
-            if kind != own and isinstance(given.get(kind), dict):
+    def _read_section(cls, given: Any, read: ModelWrapValidatorHandler["Settings"]) -> "Settings":
+        """Refuse a section of another kind as a whole, before each of its keys is; read that of an added kind."""
+        own = given.get("kind", DEFAULT.name) if isinstance(given, dict) else None
+        if not isinstance(own, str):
+            return read(given)
+        try:
+            facts = find_facts(own)
+        except SettingsError:  # which the field says
+            return read(given)
+        for kind, other in BUILT_IN.items():
+            if kind != own and other.section is not None and isinstance(given.get(kind), dict):
                 raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or take [{kind}] out')
-        return given
+        if own in BUILT_IN or facts.section is None:
+            return read(given)
+        made = read({key: value for key, value in given.items() if key != own})
+        return made.with_section(facts.section.model_validate(given.get(own, {})))
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        if self.kind in ("collect", "track") and "topic" not in self.model_fields_set:
+        facts = find_facts(self.kind)
+        if facts.topical and "topic" not in self.model_fields_set:
             raise ValueError("topic is missing: `socialcrawl init` writes a file that has it")
-        if idle := [name for name in WITHOUT.get(self.kind, ()) if getattr(self, name) != type(getattr(self, name))()]:
+        if idle := [name for name in facts.idle if getattr(self, name) != type(getattr(self, name))()]:
             raise ValueError(
                 f'[{idle[0]}] has no effect where kind = "{self.kind}", whose accounts `socialcrawl import` brings: '
                 "take it out"
             )
-        wrong = [key for key in COLLECTS if key in self.crawl.model_fields_set and self.kind != "collect"]
+        for other in BUILT_IN.values():
+            self._lacks_keys_of(other)
+        return self
+
+    def _lacks_keys_of(self, other: KindFacts) -> None:
+        wrong = [key for key in other.crawl if key in self.crawl.model_fields_set and self.kind != other.name]
         if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
             raise ValueError(
-                f'{wrong[0]} under [crawl] belongs to kind = "collect": take it out; who is asked is said under '
+                f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": take it out; who is asked is said under '
                 f"[{self.kind}]"
             )
-        return self
+
+    @model_serializer(mode="wrap")
+    def _write_extension(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = dump(self)
+        return written if self._extension is None else {**written, self.kind: self._extension.model_dump(mode="json")}
+
+    @property
+    def section(self) -> Section | None:
+        """The section of its kind; None where the kind has none."""
+        own: Section | None = getattr(self, self.kind) if self.kind in type(self).model_fields else self._extension
+        return own
+
+    def with_section(self, section: Section) -> "Settings":
+        """Return the same settings with another section of its kind."""
+        if self.kind in type(self).model_fields:
+            return self.model_copy(update={self.kind: section})
+        copy = self.model_copy()
+        copy._extension = section  # noqa: SLF001 - its own
+        return copy
 
     def identity(self, usernames: list[str]) -> dict[str, Any]:
         """What may not change while a campaign goes on, because its history rests on it; `usernames` are its seeds."""
@@ -148,17 +183,22 @@ class Settings(Section):
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
-        if self.kind != "collect":
+        facts, section = find_facts(self.kind), self.section
+        if facts is not DEFAULT:
             chosen["kind"] = whole["kind"]
-            usual, own = type(getattr(self, self.kind))().model_dump(mode="json"), whole[self.kind]
-            chosen[self.kind] = {key: own[key] for key in own if key in OTHERS[self.kind] or own[key] != usual[key]}
-            chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in COLLECTS}
-        if self.kind == "refresh":  # nobody is searched for, and nothing that is asked depends on what it is about
+        foreign = {key for other in BUILT_IN.values() if other is not facts for key in other.crawl}
+        chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in foreign}
+        if section is not None:
+            usual, own = type(section)().model_dump(mode="json"), whole[self.kind]
+            chosen[self.kind] = {key: own[key] for key in own if key in facts.keys or own[key] != usual[key]}
+            # What files say counts, not where they are.
+            named = {key: path for key in facts.files if (path := getattr(section, key))}
+            chosen[self.kind] |= {key: _digest(path, self.kind) for key, path in named.items()}
+            chosen[self.kind] |= section.resolve(self.source.platform)
+        if "seeds" in facts.idle:  # nobody is searched for
             chosen["seeds"] = {"usernames": usernames}
+        if "topic" in facts.idle:  # nothing that is fetched depends on it
             del chosen["topic"]
-            chosen["refresh"]["active"] = self.refresh.rule(self.source.platform)
-        if self.kind == "sample":  # what files say counts, not where they are
-            chosen["sample"] |= {key: _digest(path) for key in FILES if (path := getattr(self.sample, key))}
         if accounts := {key: names for key, names in whole["accounts"].items() if names}:
             chosen["accounts"] = accounts
         return chosen
@@ -188,10 +228,11 @@ def read(path: Path) -> Settings:
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
     source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
-    files = {key: path.parent / name for key in FILES if (name := getattr(settings.sample, key))}
-    sample = settings.sample.model_copy(update=files)
     database = path.parent / settings.database if isinstance(settings.database, Path) else settings.database
-    placed = {"database": database, "seeds": seeds, "source": source, "sample": sample}
+    placed: dict[str, Any] = {"database": database, "seeds": seeds, "source": source}
+    if (section := settings.section) is not None:
+        files = {key: path.parent / name for key in find_facts(settings.kind).files if (name := getattr(section, key))}
+        settings = settings.with_section(section.model_copy(update=files))
     return settings.model_copy(update=placed)
 
 
@@ -203,8 +244,8 @@ def stored(given: dict[str, Any], origin: str) -> Settings:
     Raises:
         SettingsError: with one line for each key that is wrong.
     """
-    kind = given.get("kind", "collect")
-    idle = {*OTHERS, *WITHOUT.get(kind, ())} - {kind}
+    kind = given.get("kind", DEFAULT.name)
+    idle = {*(other for other in BUILT_IN if other != kind), *find_facts(kind).idle}
     kept = {key: told for key, told in given.items() if key not in idle}
     if named := (seeds := kept.get("seeds") or {}).get("usernames"):
         kept["seeds"] = {**seeds, "usernames": [name for name in named if isinstance(name, str)]}

@@ -6,6 +6,7 @@ anew, as the importance, or the weight in a sample, of all of them moves with ev
 
 from collections.abc import Callable, Sequence
 from math import isnan
+from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +24,12 @@ DAY = 86_400.0
 EVERY = 600.0  # seconds between two writings, and of a wait before which it is worth one
 
 
+class Counted(Protocol):
+    """A crawl that counts its picks."""
+
+    picks: int
+
+
 class Keeping:
     """A watcher that hands on what it sees, and writes standings when it is time.
 
@@ -33,9 +40,7 @@ class Keeping:
         now: the clock, Unix seconds.
     """
 
-    def __init__(
-        self, watcher: Watcher, crawl: Track | Sample, put: Callable[[], None], now: Callable[[], float]
-    ) -> None:
+    def __init__(self, watcher: Watcher, crawl: Counted, put: Callable[[], None], now: Callable[[], float]) -> None:
         self.watcher, self.crawl, self.put, self.now = watcher, crawl, put, now
         self._written = now()
         self._picks = -1  # that were known when it was last written

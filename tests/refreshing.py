@@ -90,7 +90,7 @@ def columns(held, rest):
         np.array([pick.node for pick in picks]),
         np.array([pick.act for pick in picks]),
         np.array([outcome.value for outcome in outcomes]),
-        np.array([outcome.missing or "" for outcome in outcomes]),
+        np.array([str(outcome.missing or "") for outcome in outcomes]),
         np.cumsum([0, *(len(outcome.targets) for outcome in outcomes)]),
         np.concatenate([outcome.targets for outcome in outcomes]),
         np.concatenate([outcome.alpha for outcome in outcomes]),

@@ -17,11 +17,11 @@ from socialcrawl.apps.auditing import accounts, as_object
 from socialcrawl.apps.cli_audit import audit
 from socialcrawl.apps.sample_report import percent
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
+from socialcrawl.kinds.sample.report import drawn
 from socialcrawl.mock.server import running
 from socialcrawl.model import Who
 from socialcrawl.reports.audited import BEYOND, OUTSIDE, audited
 from socialcrawl.reports.holdings import TOGETHER, Listing
-from socialcrawl.reports.sampled import drawn
 from socialcrawl.sample.communities import communities
 from socialcrawl.sample.lists import Lists
 from socialcrawl.store.audits import known

@@ -17,8 +17,8 @@ from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import strategy
 from socialcrawl.errors import StoreError
-from socialcrawl.explain import crawl_of, unread
-from socialcrawl.explain import explain as explain_by
+from socialcrawl.kinds.collect.explain import crawl_of, unread
+from socialcrawl.kinds.reporting import explain as explain_by
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.model import Credential, Node, Outcome, Pick, SameAs, iso

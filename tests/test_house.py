@@ -20,9 +20,9 @@ FLOORS = [
     {"apps", "__main__"},
     {"daemon"},
     {"build"},
-    {"lab", "mock", "imports", "explain", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
-    | {"access", "journal", "keywords", "tokens", "clock", "crawls", "siblings", "standings"}
-    | {"reports", "verify"},
+    {"lab", "mock", "imports", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
+    | {"access", "journal", "keywords", "tokens", "clock", "siblings", "standings"}
+    | {"reports", "verify", "kinds"},
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}

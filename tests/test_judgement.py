@@ -21,7 +21,7 @@ from socialcrawl.apps.report import show
 from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.errors import StoreError
-from socialcrawl.model import Node, Outcome, Pick, Stop
+from socialcrawl.model import Act, Node, Outcome, Pick, Stop
 from socialcrawl.run import run
 from socialcrawl.store.judgement import Judged, Judgement, Scored, judged, rank_correlation, regret
 from socialcrawl.store.memory import MemoryStore
@@ -86,8 +86,8 @@ def test_the_best_is_first_and_whoever_says_no_number_is_not_judged_by_it():
     assert nothing == Judgement(0, None, (Judged("a", True, None, None), Judged("b", False, None, None)))
 
 
-def picked(n, score=1.0, act="expand", **shadows):
-    return Pick(n, Node(n), act, score, (1.0,) * 8 if act == "expand" else (), shadows=tuple(shadows.items()))
+def picked(n, score=1.0, act=Act.EXPAND, **shadows):
+    return Pick(n, Node(n), act, score, (1.0,) * 8 if act == Act.EXPAND else (), shadows=tuple(shadows.items()))
 
 
 def found_by(store):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from socialcrawl.reports.moves import OUTSIDE, Order, compare, number_places
+from socialcrawl.kinds.track.moves import OUTSIDE, Order, compare, number_places
 
 
 def rates_of(g, size):

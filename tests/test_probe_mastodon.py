@@ -147,7 +147,7 @@ def test_an_account_that_has_moved_is_the_one_it_moved_to_on_request(doors):
     store = MemoryStore()
     _, outcome = visited(doors[1], "old@far.example", store=store, redirects=True)
     assert (outcome.value, type(outcome.missing)) == (0.0, SameAs)
-    node = Node(int(outcome.missing[8:]))
+    node = outcome.missing.node
     assert store.accounts([node])[node] == Who(f"new@{HOME}", f"new@{HOME}")
     assert visited(doors[1], "new", store=store, redirects=True)[1].value == 1.0
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from socialcrawl.apps.begin import TEMPLATES, begin
 from socialcrawl.apps.cli import app
 from socialcrawl.apps.offer import tell
-from socialcrawl.crawls import refreshing as crawl_of
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.refresh.make import make_refresh
 from socialcrawl.liveness import Activity
 from socialcrawl.plan import plan
 from socialcrawl.settings import checked, read, stored
@@ -110,7 +110,7 @@ def test_a_campaign_stops_by_the_bound_unless_it_says_otherwise_and_older_ones_g
         revived(refresh={"fraction": 0.9, "check": 10, **more})
         for more in ({}, {"stop": "bound"}, {"stop": "estimate"})
     )
-    assert [crawl_of(one).how.stop for one in (plain, bound, other)] == ["bound", "bound", "estimate"]
+    assert [make_refresh(one).how.stop for one in (plain, bound, other)] == ["bound", "bound", "estimate"]
     assert plain.identity([]) == bound.identity([]) != other.identity([])
     assert "stop" not in plain.identity([])["refresh"]
 

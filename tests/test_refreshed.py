@@ -18,9 +18,10 @@ from socialcrawl.apps.cli_import import import_, order
 from socialcrawl.apps.refreshing import draw, show
 from socialcrawl.apps.report import knowledge
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
+from socialcrawl.kinds.refresh.report import order as next_of
+from socialcrawl.kinds.refresh.report import sliced
+from socialcrawl.kinds.reporting import report
 from socialcrawl.refresh.verdict import percent
-from socialcrawl.reports.refreshed import order as next_of
-from socialcrawl.reports.refreshed import refreshed, sliced
 from socialcrawl.store.traces import Traces
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -59,14 +60,14 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
     with a_database(kind) as connection:
         brought(connection, an_old_graph(tmp_path), settings=settings)
         traces = Traces(connection)
-        before = refreshed(traces)
+        before = report(traces)
         assert (before.known.nodes, before.known.tested, before.left, before.due) == (SIZE, 0, SIZE, 20)
         assert before.known.value is None
         assert "nobody was tested yet" in told(before)
         first = [who.id for who in next_of(traces, settings, 1).whos]
         assert len(first) == 20
         judged(connection, results(tmp_path, first, alive), settings=settings)
-        found = refreshed(traces)
+        found = report(traces)
         hits = len(alive & set(first))
         assert (found.known.tested, found.known.found, found.left, found.due) == (20, hits, SIZE - 20, 0)
         assert found.known.value == SIZE * hits / 20
@@ -103,7 +104,7 @@ def test_a_report_says_whether_the_wanted_fraction_is_found(fraction, said, tmp_
         brought(connection, an_old_graph(tmp_path), settings=settings)
         first = [who.id for who in next_of(Traces(connection), settings, 1).whos]
         judged(connection, results(tmp_path, first, set(first[:14])), settings=settings)
-        found = refreshed(Traces(connection))
+        found = report(Traces(connection))
         judging = knowledge(found)["refreshed"]["verdict"]
     shown = told(found)
     assert (said is None) == ("fraction = " not in shown)
@@ -120,7 +121,7 @@ def test_statuses_are_of_the_latest_test_and_tests_that_said_nothing_do_not_coun
         text = "id,active,status\n1000,,temporary\n1001,0,suspended\n1002,1,\n1003,0,deleted\n1004,0,deleted\n"
         judged(connection, written(tmp_path / "r", text), settings=settings)
         judged(connection, written(tmp_path / "s", "id,active\n1000,1\n"), settings=settings)
-        found = refreshed(Traces(connection))
+        found = report(Traces(connection))
         assert dict(found.statuses) == {"active": 2, "deleted": 2, "suspended": 1}
         assert found.statuses == sorted(found.statuses, key=lambda one: (-one[1], one[0]))
         assert found.found.tolist() == [False, True, False, False, True]
@@ -144,9 +145,9 @@ def test_a_campaign_of_another_kind_or_without_a_dataset_has_nothing_to_tell(tmp
     settings = settings_of()
     with a_database("sqlite") as connection:
         crawled(connection)
-        assert refreshed(Traces(connection), "old") is None
+        assert report(Traces(connection), "old") is None
         brought(connection, settings=settings)
-        assert "there is no old dataset yet" in told(refreshed(Traces(connection)))
+        assert "there is no old dataset yet" in told(report(Traces(connection)))
         with pytest.raises(SettingsError, match="has no order: there is no dataset to refresh yet"):
             next_of(Traces(connection), settings, 2)
 
@@ -156,7 +157,7 @@ def test_a_picture_of_the_tests_can_be_drawn(tmp_path):
     with a_database("sqlite") as connection:
         brought(connection, an_old_graph(tmp_path), settings=settings)
         judged(connection, results(tmp_path, ["1000", "1001"], {"1000"}), settings=settings)
-        draw(tmp_path / "a.png", refreshed(Traces(connection)), "revive")
+        draw(tmp_path / "a.png", report(Traces(connection)), "revive")
         assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -186,7 +187,7 @@ def test_workers_share_the_training_set_and_then_what_is_left_in_order(tmp_path)
         third = next_of(traces, settings, 3)
         assert not third.nodes
         assert "every node of the dataset was tested" in third.why
-        assert refreshed(traces).known.found == len(alive)
+        assert report(traces).known.found == len(alive)
         assert len(found_of(connection)) == SIZE
 
 
@@ -228,7 +229,7 @@ def test_two_rounds_of_map_and_reduce_go_through_files_alone(place):
     assert "nobody is left to be tested: every node" in typed("order", "mine.toml", "--out", "three").stderr
     assert not (place / "three").exists()
     with opened(place / "mine.db") as connection:
-        assert refreshed(Traces(connection)).known.found == len(alive)
+        assert report(Traces(connection)).known.found == len(alive)
 
 
 def filled(files, alive, every=1):

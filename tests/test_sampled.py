@@ -13,13 +13,14 @@ from rich.console import Console
 from storing import a_database, opened
 
 from socialcrawl.apps.handing import hand_on
-from socialcrawl.apps.report import knowledge, known, show
+from socialcrawl.apps.report import knowledge, show
 from socialcrawl.apps.sample_report import apart, count, finite, interval, number, percent
 from socialcrawl.apps.screen import Lines, Picture, progress
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.base import Asked
+from socialcrawl.kinds.reporting import report
 from socialcrawl.mock.server import running
-from socialcrawl.reports.sampled import sampled
 from socialcrawl.run import run
 from socialcrawl.sample.estimates import Estimate
 from socialcrawl.sample.mixing import Verdict
@@ -33,14 +34,14 @@ from socialcrawl.words import roughly
 @pytest.fixture(scope="module")
 def found():
     with looking(crawled()) as traces:
-        return sampled(traces, "sample", [OTHER, "no-such-word"])
+        return report(traces, "sample", Asked(sub=[OTHER, "no-such-word"]))
 
 
 @pytest.fixture(scope="module")
 def everyone():
     """What a sample knows that has read all that its walks can come to."""
     with looking(crawled(2_000)) as traces:
-        return sampled(traces, "sample", [OTHER])
+        return report(traces, "sample", Asked(sub=[OTHER]))
 
 
 def topic():
@@ -55,7 +56,7 @@ def links_of(name):
 
 def told(traces, name="sample", width=100, **more):
     console = Console(file=io.StringIO(), width=width)
-    show(console, summary(traces.connection, name), None, billed=False, tracked=known(traces, name), **more)
+    show(console, summary(traces.connection, name), None, billed=False, known=report(traces, name), **more)
     return " ".join(console.file.getvalue().split())
 
 
@@ -127,14 +128,14 @@ def test_posts_that_searches_brought_are_not_counted_but_those_of_timelines(tmp_
             f"insert into post ({', '.join(names)}) select {', '.join(new.get(name, name) for name in names)} from post"
         )  # as often as all others, so that most of everybody's posts would be in French
     with looking(place) as traces:
-        found = sampled(traces, "sample", ["zebra", OTHER])
+        found = report(traces, "sample", Asked(sub=["zebra", OTHER]))
     assert found.subtopics["zebra"].value == 0.0
     assert found.subtopics[OTHER].value == pytest.approx(len(topic() & world().speakers(OTHER)) / len(topic()))
     assert "fr" not in found.languages
     with opened(place) as connection, connection.begin():  # an old ledger does not say which posts came
         connection.exec_driver_sql("update request set post_ids = null")
     with looking(place) as traces:
-        assert sampled(traces, "sample", ["zebra"]).subtopics["zebra"].value == 1.0
+        assert report(traces, "sample", Asked(sub=["zebra"])).subtopics["zebra"].value == 1.0
 
 
 def test_languages_are_those_that_accounts_write_in_most_and_words_without_one_do_not_count(tmp_path):
@@ -148,13 +149,13 @@ def test_languages_are_those_that_accounts_write_in_most_and_words_without_one_d
         rows = connection.exec_driver_sql("select coalesce(handle, platform_id) from account where node % 2 = 0")
         even = {world().names.get(one, one) for one in rows.scalars()} & topic()
     with looking(place) as traces:
-        languages = sampled(traces, "sample").languages
+        languages = report(traces, "sample").languages
     assert set(languages) == {"de", "not told"}
     assert languages["de"].holds(len(even) / len(topic()))
     with opened(place) as connection, connection.begin():
         connection.exec_driver_sql("update post set lang = null")
     with looking(place) as traces:
-        assert sampled(traces, "sample").languages == {}
+        assert report(traces, "sample").languages == {}
 
 
 def test_with_all_neighbours_judged_the_share_of_each_accounts_links_is_known(tmp_path):
@@ -162,7 +163,7 @@ def test_with_all_neighbours_judged_the_share_of_each_accounts_links_is_known(tm
         sample = {"walkers": 4, "burn_in": 5, "length": 500, "trap": "off", "exact": True}
         crawl(sample_of(mock.url, tmp_path / "a.db", sample=sample))
     with looking(tmp_path / "a.db") as traces:
-        links = sampled(traces).links
+        links = report(traces).links
     pairs = np.array([links_of(name) for name in topic()])
     some = pairs[pairs[:, 0] > 0]
     parts = some[:, 1] / some[:, 0]
@@ -193,7 +194,7 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
 
 def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):
     with looking(crawled()) as traces:
-        text, plain = told(traces), knowledge(known(traces, "sample"))
+        text, plain = told(traces), knowledge(report(traces, "sample"))
     assert f"of one part of the topic, the largest, where {found.parts[0].accounts:,} accounts were read" in text
     assert "1 of 8 walks are not in it and are left out left out: 1 walk in a part that was read whole" in text
     assert plain["sampled"]["parts"][1] == {"accounts": 1, "walks": 1, "draws": 0, "whole": True, "counts": False}
@@ -219,10 +220,10 @@ def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
 
 def test_scripts_are_told_the_same_under_the_name_of_the_kind(found):
     with looking(crawled()) as traces:
-        plain = knowledge(known(traces, "sample", sub=[OTHER, "no-such-word"]))
-        assert knowledge(known(traces, "small")) == {}
+        plain = knowledge(report(traces, "sample", Asked(sub=[OTHER, "no-such-word"])))
+        assert knowledge(report(traces, "small")) == {}
         with pytest.raises(SettingsError, match="samples nothing: take --sub x out"):
-            known(traces, "small", sub=["x"])
+            report(traces, "small", Asked(sub=["x"]))
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["sampled"]["subtopics"][OTHER]["value"] == found.subtopics[OTHER].value
     assert plain["sampled"]["more"] == found.more > 0.0
@@ -233,7 +234,7 @@ def test_a_sample_that_has_hardly_begun_says_that_it_tells_nothing_yet(tmp_path)
     with running(posts(), limit=1_000_000) as mock:
         crawl(sample_of(mock.url, place, crawl={"steps": 12}))
     with looking(place) as traces:
-        found, text = sampled(traces), told(traces)
+        found, text = report(traces), told(traces)
     assert (found.draws, found.accounts, found.more, found.steps) == (0, 0, None, None)
     assert found.burning == 8
     assert "no draw counts yet: the first 20 on-topic visits of each walk do not" in text
@@ -246,7 +247,7 @@ def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
         brought(connection, written(tmp_path / "old.csv", "1,2\n2,3\n3,1\n"), settings=settings)
         judged(connection, written(tmp_path / "told.csv", "id,active\n1,1\n2,0\n3,1\n"), settings=settings)
         traces = Traces(connection)
-        text, plain = told(traces, "revive"), knowledge(known(traces))
+        text, plain = told(traces, "revive"), knowledge(report(traces))
         found = summary(connection)
     assert "3 were tested, 2 are active" in text
     assert "steps after" not in text

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.crawls import looking_on
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.collect.make import make_shadows
 from socialcrawl.limits.policy import Endpoint, Rule, Tariff
 from socialcrawl.model import unix
 from socialcrawl.plan import THREADS, plan
@@ -403,12 +403,12 @@ def test_a_refresh_rate_may_be_left_to_the_program():
 
 def test_shadows_are_estimators_of_their_own():
     found = checked(LEAST | {"crawl": {"shadows": ["bfs", "nh-e-max", "lnh-sum"]}}, FILE)
-    made = looking_on(found)
+    made = make_shadows(found)
     assert list(made) == ["bfs", "nh-e-max", "lnh-sum"]
-    assert all(one is not another for one, another in zip(made.values(), looking_on(found).values(), strict=True))
-    assert looking_on(checked(LEAST, FILE)) == {}
+    assert all(one is not another for one, another in zip(made.values(), make_shadows(found).values(), strict=True))
+    assert make_shadows(checked(LEAST, FILE)) == {}
     with pytest.raises(SettingsError):
-        looking_on(checked(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
+        make_shadows(checked(LEAST | {"crawl": {"shadows": ["sklearn.linear_model.Nothing"]}}, FILE))
 
 
 def test_the_schedule_of_a_file_is_that_of_the_plan():

@@ -27,10 +27,10 @@ from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Greedy
 from socialcrawl.intervals import Interval, difference_of
+from socialcrawl.kinds.collect.steering import LEAST, Compared, Steering, compared, steering
 from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.mock.server import running
 from socialcrawl.model import Node
-from socialcrawl.reports.steering import LEAST, Compared, Steering, compared, steering
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph
 from socialcrawl.store.backup import backup

@@ -8,7 +8,7 @@ from benchmarks.coverage import looks, steering
 from benchmarks.coverage.costs import Place
 from benchmarks.coverage.table import covered
 from socialcrawl.intervals import Interval
-from socialcrawl.reports.steering import Compared, Steering
+from socialcrawl.kinds.collect.steering import Compared, Steering
 from socialcrawl.sources.known import KnownGraph
 
 

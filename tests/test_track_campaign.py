@@ -23,6 +23,9 @@ from socialcrawl.apps.campaign import as_object, told, work
 from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.base import Asked
+from socialcrawl.kinds.reporting import report
+from socialcrawl.kinds.track.report import crawl_of
 from socialcrawl.limits.budget import Caps
 from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.names import HERE
@@ -30,7 +33,6 @@ from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.model import Credential, Node, Stop, Wait, unix
 from socialcrawl.relevance import worth
-from socialcrawl.reports.tracked import crawl_of, tracked
 from socialcrawl.run import Parts, run
 from socialcrawl.sources.x.source import TIMELINE, XSource
 from socialcrawl.sources.x.vocabulary import TWEET
@@ -198,7 +200,7 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
     connection = connect(database)
     try:
         traces = Traces(connection)
-        found = tracked(traces, "campaign", 10)
+        found = report(traces, "campaign", Asked(10))
         times = [unix(at) for (at,) in rows(database, "select at from outcome")]
         assert found.now == max(times)
         assert found.then == pytest.approx((min(times) + max(times)) / 2)  # it is younger than its window
@@ -291,7 +293,7 @@ def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
         ({"kind": "track", "track": {"expansion": "best"}}, "known are: ai, gai, opic"),
         ({"kind": "track", "track": {"window": "7"}}, "write it with its unit"),
         ({"kind": "track", "track": {"p": 1.5}}, "less than or equal to 1"),
-        ({"kind": "trak"}, "'collect', 'track', 'refresh' or 'sample'"),
+        ({"kind": "trak"}, "Choose one of: collect, track, refresh, sample"),
     ],
 )
 def test_what_is_wrong_with_a_campaign_that_tracks_is_told(sections, said):

@@ -12,15 +12,17 @@ from test_track_campaign import LIMIT, crawled, earlier, tracking
 from tracking import Timed, answer, drive, tell, track
 from wild import many
 
-from socialcrawl.crawls import aim
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.recent import Recent
+from socialcrawl.kinds.reporting import report as report_of
+from socialcrawl.kinds.track.make import make_target
+from socialcrawl.kinds.track.report import crawl_of
 from socialcrawl.mock.server import running
 from socialcrawl.model import Node, Pick, SameAs
 from socialcrawl.relevance import worth
-from socialcrawl.reports.tracked import crawl_of, standings, tracked
 from socialcrawl.settings import checked
+from socialcrawl.standings import standings
 from socialcrawl.store.database import connect
 from socialcrawl.store.traces import Traces
 from socialcrawl.track.choice import Choice
@@ -403,7 +405,7 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
             crawled(mock.url, path, steps, **levers)
     with closing(connect(path)) as connection:
         traces = Traces(connection)
-        report, whole = tracked(traces), traces.begun(None)
+        report, whole = report_of(traces), traces.begun(None)
         folded, plain = (crawl_of(tracking(mock.url, path, 25, **some), traces, whole) for some in (levers, {}))
         for crawl in (folded, plain):
             crawl.fold(traces.history(whole, COLUMNS))
@@ -429,7 +431,8 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
     ],
 )
 def test_a_campaign_says_what_is_remembered_and_where_cash_leans(given, wanted):
-    target = aim(checked({"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": given}, "a.toml"))
+    settings = {"name": "a", "kind": "track", "topic": {"keywords": ["sky"]}, "track": given}
+    target = make_target(checked(settings, "a.toml"))
     assert (target.memory, target.lean, target.extra) == wanted
     assert target.cash
 

@@ -14,10 +14,10 @@ from test_explain import crawled, rows, settings_of, write
 
 from socialcrawl.apps.tracking import show, visits
 from socialcrawl.errors import SettingsError
-from socialcrawl.explain import unread
+from socialcrawl.kinds.collect.explain import unread
+from socialcrawl.kinds.track.report import Place, Tracked, Visit, Visited, Yield
 from socialcrawl.lab.generate import generate
 from socialcrawl.lab.generate import write as write_posts
-from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited, Yield
 from socialcrawl.settings import checked, read
 from socialcrawl.store.summary import summary
 from socialcrawl.store.traces import Traces

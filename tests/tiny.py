@@ -185,6 +185,6 @@ def story(store):
             ids = [who[node].id or who[node].username if node >= 0 else node for node in nodes]
             told.append(
                 (pick.n, batch[0].n, pick.act, pick.score, pick.x, *ids, outcome.value, *outcome.alpha.tolist(),
-                 (outcome.missing or "").partition(":")[0], outcome.posts, outcome.occurrences)
+                 str(outcome.missing or "").partition(":")[0], outcome.posts, outcome.occurrences)
             )  # fmt: skip
     return told

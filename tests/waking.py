@@ -176,6 +176,6 @@ def told(store):
             ids = [who[node].username or who[node].id if node >= 0 else node for node in nodes]
             found.append(
                 (pick.n, batch[0].n, pick.act, pick.score, *ids, outcome.value, *outcome.alpha.tolist(),
-                 (outcome.missing or "").partition(":")[0], outcome.posts, outcome.occurrences, outcome.mark)
+                 str(outcome.missing or "").partition(":")[0], outcome.posts, outcome.occurrences, outcome.mark)
             )  # fmt: skip
     return found

@@ -15,7 +15,7 @@ from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
 from socialcrawl.collect.strategies import Ranked, Scored
 from socialcrawl.draws import uniform
-from socialcrawl.reports.steering import Compared
+from socialcrawl.kinds.collect.steering import Compared
 
 TITLE = "Repeated looks at steering that gains nothing"
 OFTEN, STEPS = 100, 2_000

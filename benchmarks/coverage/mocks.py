@@ -14,11 +14,13 @@ from sqlalchemy import text
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.towns import LANGUAGES, WORD, Town, make_town
-from socialcrawl.apps import auditing, offer, report
+from socialcrawl.apps import auditing, offer
 from socialcrawl.apps.quote import quoted
+from socialcrawl.apps.report import knowledge
 from socialcrawl.apps.screen import View
 from socialcrawl.build import House, build
 from socialcrawl.imports.refreshing import Tables, as_dataset
+from socialcrawl.kinds.reporting import report
 from socialcrawl.lab.doors import Slowly, Virtual
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import Running, running
@@ -244,7 +246,7 @@ def sample(desk: Desk) -> Iterator[Shown]:
         with readable(desk.database) as connection:
             traces = Traces(connection)
             audit = auditing.as_object(audited(traces, settings, of=["collected"]))
-            known = report.knowledge(report.known(traces, "sampled"))["sampled"]
+            known = knowledge(report(traces, "sampled"))["sampled"]
         (one,) = audit["datasets"]
         gaps = {gap["group"]: gap["lacking"] for gap in one["languages"]}
         for what, estimate, truth in (
@@ -290,6 +292,6 @@ def refresh(desk: Desk) -> Iterator[Shown]:
             connection.engine.dispose()
         desk.run(settings)
         with readable(desk.database) as connection:
-            known = report.knowledge(report.known(Traces(connection), "refreshed"))["refreshed"]["known"]
+            known = knowledge(report(Traces(connection), "refreshed"))["refreshed"]["known"]
         yield desk.show("report: active in all", at, (known["low"], known["high"]), alive)
         yield desk.show("report: share found", at, (known["share_low"], known["share_high"]), known["found"] / alive)

@@ -18,10 +18,10 @@ from socialcrawl.collect.ranking import Ranking
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Greedy, Ranked, Scored, Strategy, greedy
 from socialcrawl.garbage import uncollected
+from socialcrawl.kinds.collect.steering import Compared, Steering, compared
 from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.lab.sampling.worlds import Floats
 from socialcrawl.model import Node
-from socialcrawl.reports.steering import Compared, Steering, compared
 from socialcrawl.run import run
 from socialcrawl.sources.known import Known
 from socialcrawl.store.traces import Steps

@@ -15,15 +15,16 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from socialcrawl.apps.quote import already, still
-from socialcrawl.apps.report import Known, Spending, knowledge, known, show
+from socialcrawl.apps.report import Spending, knowledge, show
 from socialcrawl.apps.sample_report import finite
 from socialcrawl.apps.screen import Lines, Picture, View
 from socialcrawl.build import Campaign, build
-from socialcrawl.explain import unread
+from socialcrawl.kinds.collect.explain import unread
+from socialcrawl.kinds.collect.steering import Steering, steering
+from socialcrawl.kinds.reporting import report
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.shape import allowed
 from socialcrawl.model import MILLS_PER_DOLLAR, Stop, Wait, iso
-from socialcrawl.reports.steering import Steering, steering
 from socialcrawl.run import GRACE, run
 from socialcrawl.settings import Settings
 from socialcrawl.store.judgement import Judgement
@@ -44,7 +45,7 @@ CODES = {"done": DONE, "failed": FAILED, "budget": STOPPED, "room": STOPPED, "in
 class Ending:
     """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best.
 
-    `unread` are named seeds that could not be read, with why; `tracked` is what one that does not collect knows,
+    `unread` are named seeds that could not be read, with why; `known` is what one that does not collect knows,
     `gained` what the estimator of one that does gained.
     """
 
@@ -55,7 +56,7 @@ class Ending:
     spending: Spending
     judgement: Judgement | None
     unread: Sequence[tuple[str, str]] = ()
-    tracked: Known | None = None
+    known: Any = None
     gained: Steering | None = None
 
 
@@ -85,7 +86,7 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         spent = spending(campaign.store.connection, settings.name)
         guessed = judgement(campaign.store.connection, settings.name)
         lost = unread(Traces(campaign.store.connection), settings.name) if found.missing else []
-        other = known(Traces(campaign.store.connection), settings.name)
+        other = report(Traces(campaign.store.connection), settings.name)
         gained = steering(Traces(campaign.store.connection), settings.name)
     finally:
         campaign.close()
@@ -106,7 +107,7 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
         spending=ending.spending,
         judgement=ending.judgement,
         unread=ending.unread,
-        tracked=ending.tracked,
+        known=ending.known,
         gained=ending.gained,
     )
     console.print(tidy(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}"), soft_wrap=True)
@@ -150,7 +151,7 @@ def _more(ending: Ending) -> dict[str, Any]:
     """What not every campaign has."""
     more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
     more |= {} if ending.gained is None else {"steering": finite(asdict(ending.gained))}
-    more |= knowledge(ending.tracked)
+    more |= knowledge(ending.known)
     return more
 
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from rich.console import Console
 
 from socialcrawl.apps.console import Text
-from socialcrawl.crawls import steered
 from socialcrawl.daemon.addresses import require_apprise
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.registry import kind_of
 from socialcrawl.limits.budget import dollars
 from socialcrawl.plan import Plan, plan
 from socialcrawl.schedule import Schedule
@@ -78,7 +78,7 @@ def _meant(file: Path) -> Plan:
     meant = _tried(lambda: plan(settings), wrong)
     if meant is not None:
         _tried(meant.guard, wrong)
-    _tried(lambda: steered(settings), wrong)
+    _tried(lambda: kind_of(settings).check(settings), wrong)
     if settings.notify.apprise_env:
         _tried(require_apprise, wrong)
     if wrong or meant is None:
@@ -114,7 +114,7 @@ def _told(meant: Plan) -> str:
 def _beside(meant: Plan) -> Iterator[str]:
     """What differs from a campaign that runs alone and always."""
     settings = meant.settings
-    if settings.kind == "refresh" and missing(settings.database):
+    if meant.kind.dataset and missing(settings.database):
         yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"
     if settings.crawl.shadows:
         yield f"{', '.join(settings.crawl.shadows)} looking on"

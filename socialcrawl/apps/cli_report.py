@@ -51,12 +51,14 @@ def report(
 def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
     from socialcrawl.apps.console import plain  # noqa: PLC0415
     from socialcrawl.apps.query import choose_campaign  # noqa: PLC0415
-    from socialcrawl.apps.report import known, show  # noqa: PLC0415
+    from socialcrawl.apps.report import show  # noqa: PLC0415
     from socialcrawl.clock import SystemClock  # noqa: PLC0415
-    from socialcrawl.explain import unread  # noqa: PLC0415
+    from socialcrawl.kinds.base import Asked  # noqa: PLC0415
+    from socialcrawl.kinds.collect.explain import unread  # noqa: PLC0415
+    from socialcrawl.kinds.collect.steering import steering  # noqa: PLC0415
+    from socialcrawl.kinds.reporting import report as told_of  # noqa: PLC0415
     from socialcrawl.loopback import is_loopback  # noqa: PLC0415
     from socialcrawl.policies import policy  # noqa: PLC0415
-    from socialcrawl.reports.steering import steering  # noqa: PLC0415
     from socialcrawl.store.health import readable  # noqa: PLC0415
     from socialcrawl.store.shadows import judgement  # noqa: PLC0415
     from socialcrawl.store.statistics import spending  # noqa: PLC0415
@@ -68,7 +70,7 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
         traces, now = Traces(connection), SystemClock().now()
-        missing, told = unread(traces, found.name), known(traces, found.name, top, now, sub)
+        missing, told = unread(traces, found.name), told_of(traces, found.name, Asked(top, now, sub))
         gained = steering(traces, found.name)
     show(
         plain(),
@@ -78,6 +80,6 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
         spending=spent,
         unread=missing,
         judgement=guessed,
-        tracked=told,
+        known=told,
         gained=gained,
     )

@@ -15,9 +15,9 @@ from socialcrawl.apps.giving_way import give_way
 from socialcrawl.apps.progress import show_progress
 from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.kinds.reporting import renew_snapshots
 from socialcrawl.model import iso
 from socialcrawl.platforms import known
-from socialcrawl.reports.tracked import renew
 from socialcrawl.sources.web.urls import normalised
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import Opened, opened
@@ -232,7 +232,7 @@ def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
         with opened(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
             report = quiet.erase(connection, erasure.work)
             watch("computing reports again")
-            renew(Traces(connection))
+            renew_snapshots(Traces(connection))
             return report
 
     report = _of_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)

@@ -16,10 +16,11 @@ from socialcrawl.apps.tracking import visits
 from socialcrawl.arms import CHANCE, STEERED
 from socialcrawl.collect.crawl import REST
 from socialcrawl.collect.seeds import TRIES
-from socialcrawl.explain import Explanation, explain
+from socialcrawl.kinds.collect.explain import Explanation
+from socialcrawl.kinds.reporting import explain
+from socialcrawl.kinds.trace import Met
+from socialcrawl.kinds.track.report import Visited
 from socialcrawl.model import Act
-from socialcrawl.reports.met import Met, met
-from socialcrawl.reports.tracked import Visited, visited
 from socialcrawl.store.address import Where
 from socialcrawl.store.traces import Led, Traces
 from socialcrawl.terminal import write_json
@@ -74,12 +75,12 @@ def explained(
     return code
 
 
-def _asked(where: Where, user: str, campaign: str | None) -> Explanation | Visited | Met:
+def _asked(where: Where, user: str, campaign: str | None) -> Any:
     from socialcrawl.store.health import readable  # noqa: PLC0415
 
     with readable(where) as connection:
         traces, campaign = Traces(connection), choose_campaign(connection, campaign)
-        return met(traces, user, campaign) or visited(traces, user, campaign) or explain(traces, user, campaign)
+        return explain(traces, user, campaign)
 
 
 def _story(told: Explanation) -> Iterator[str]:

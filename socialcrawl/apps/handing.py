@@ -14,9 +14,9 @@ from socialcrawl.apps.query import choose_campaign, database
 from socialcrawl.apps.sample_report import judged
 from socialcrawl.apps.steered import describe_gain
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.collect.steering import steering
+from socialcrawl.kinds.sample.report import drawn
 from socialcrawl.platforms.known import platform
-from socialcrawl.reports.sampled import drawn
-from socialcrawl.reports.steering import steering
 from socialcrawl.secret import conceal
 from socialcrawl.store.database import opened
 from socialcrawl.store.exports.export import Wanted, export

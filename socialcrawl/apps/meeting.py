@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
-from socialcrawl.reports.met import Met
+from socialcrawl.kinds.trace import Met
 from socialcrawl.store.traces import Ask
 from socialcrawl.terminal import write_json
 

@@ -171,9 +171,9 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     yield _budgets(found)
     yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
     yield "Failed requests are retried and come on top, within the budget."
-    if settings.kind == "refresh" and settings.refresh.fraction is not None:
+    if meant.kind.dataset and settings.refresh.fraction is not None:
         yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
-    if settings.source.reuse_hours and settings.kind != "refresh":  # a test takes none of them
+    if settings.source.reuse_hours and meant.kind.reuses:
         yield from _reused(found, settings.source.reuse_hours)
     if meant.policy.billed and (found.stored.billed_posts or found.stored.billed_users):
         yield _billed_today(found)

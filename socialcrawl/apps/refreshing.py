@@ -12,10 +12,10 @@ from socialcrawl.apps import figure
 from socialcrawl.apps.console import Text
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.imports.results import HEAD
+from socialcrawl.kinds.refresh.report import Order, Refreshed, order
 from socialcrawl.model import MILLS_PER_DOLLAR
 from socialcrawl.refresh.how import BOUND
 from socialcrawl.refresh.verdict import percent
-from socialcrawl.reports.refreshed import Order, Refreshed, order
 from socialcrawl.settings import read
 from socialcrawl.store.health import readable
 from socialcrawl.store.traces import Traces

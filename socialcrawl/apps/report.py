@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -11,58 +12,42 @@ from rich.table import Table
 
 from socialcrawl.apps import figure, refreshing, sample_report, steered, tracking
 from socialcrawl.apps.console import Text
-from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.collect.steering import Steering
+from socialcrawl.kinds.refresh.report import Refreshed
+from socialcrawl.kinds.sample.report import Sampled
+from socialcrawl.kinds.track.report import Tracked
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import host, path
 from socialcrawl.model import MILLS_PER_DOLLAR, Reason
 from socialcrawl.platforms.known import platform
-from socialcrawl.reports.refreshed import Refreshed, refreshed
-from socialcrawl.reports.sampled import Sampled, sampled
-from socialcrawl.reports.steering import Steering
-from socialcrawl.reports.tracked import Tracked, tracked
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
-from socialcrawl.store.traces import Traces
 from socialcrawl.words import pluralize
 
 SERVERS = 10  # servers that are shown one by one
 DAYS = 14  # days of the bill that are shown one by one
 Spending = Mapping[str, tuple[int, int]]
-Known = Tracked | Refreshed | Sampled
-"""What a campaign knows that does more, or other, than to collect."""
 
 
-def known(
-    traces: Traces, campaign: str | None = None, top: int = 15, seen: float | None = None, sub: Sequence[str] = ()
-) -> Known | None:
-    """What a campaign knows by its kind; None: it collects.
-
-    Args:
-        traces: the database.
-        campaign: its name; None: the newest.
-        top: how many accounts are listed, where accounts are.
-        seen: the present, Unix seconds; None: the latest answer.
-        sub: words of sub-topics, whose shares a sample tells.
-
-    Raises:
-        StoreError: there is no such campaign.
-        SettingsError: its settings are not understood, or `sub` is for a campaign that samples nothing.
-    """
-    found = sampled(traces, campaign, sub)
-    if found is None and sub:
-        raise SettingsError(f"This campaign samples nothing: take --sub {sub[0]} out, or name one of kind sample.")
-    return found or refreshed(traces, campaign) or tracked(traces, campaign, top, seen)
+@singledispatch
+def knowledge(found: object) -> dict[str, Any]:
+    """Return what a campaign knows beside counts as plain values, for scripts, under a name; {} of none."""
+    return {} if found is None else {"report": asdict(found) if is_dataclass(found) else found}  # type: ignore[arg-type]
 
 
-def knowledge(found: Known | None) -> dict[str, Any]:
-    """The same as plain values, for scripts, under the name of the kind; nothing of one that collects."""
-    if isinstance(found, Sampled):
-        return {"sampled": sample_report.as_object(found)}
-    if isinstance(found, Refreshed):
-        return {"refreshed": sample_report.finite({**asdict(found), "found": int(found.found.sum())})}
-    if isinstance(found, Tracked):
-        return {"tracked": {name: told for name, told in asdict(found).items() if name != "posts"}}
-    return {}
+@knowledge.register
+def _(found: Sampled) -> dict[str, Any]:
+    return {"sampled": sample_report.as_object(found)}
+
+
+@knowledge.register
+def _(found: Refreshed) -> dict[str, Any]:
+    return {"refreshed": sample_report.finite({**asdict(found), "found": int(found.found.sum())})}
+
+
+@knowledge.register
+def _(found: Tracked) -> dict[str, Any]:
+    return {"tracked": {name: told for name, told in asdict(found).items() if name != "posts"}}
 
 
 def show(
@@ -74,7 +59,7 @@ def show(
     spending: Spending | None = None,
     judgement: Judgement | None = None,
     unread: Sequence[tuple[str, str]] = (),
-    tracked: Known | None = None,
+    known: Any = None,
     gained: Steering | None = None,
 ) -> None:
     """Print a summary, and draw its curve into `png` if one is named.
@@ -87,10 +72,10 @@ def show(
         spending: requests and mills by act, from `statistics.spending`; without it, only the whole is told.
         judgement: which estimator guessed best, from `shadows.judgement`; None where nobody looked on.
         unread: the seeds that were named and could not be read, with why, from `explain.unread`.
-        tracked: what a campaign knows that does not collect, from `known`; None for one that collects.
+        known: what a campaign knows beside counts, from `kinds.reporting.report`; None for one that collects.
         gained: what the estimator of one that collects gained, from `steering`.
     """
-    _by_kind(console, found, tracked, billed=billed)
+    _show_known(known, console, found, billed=billed)
     console.print()
     console.print(_requests(found))
     if billed and found.billed_posts:
@@ -99,14 +84,14 @@ def show(
     if judgement is not None:
         console.print()
         console.print(steered.estimators(judgement))
-    worth = [] if tracked is not None else _relevance(found, spending or {}, billed=billed)
+    worth = [] if known is not None else _relevance(found, spending or {}, billed=billed)
     console.print(_totals(found, worth, billed=billed))
     if gained is not None:
         console.print(Text("\n".join(["", *steered.steering(gained, judgement)])))
     if unread:
         lines = (f"  {who}: {_why(why, found.platform)}" for who, why in unread)
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
-    if png is not None and (told := _drawn(png, found, tracked)):
+    if png is not None and (told := _draw(known, png, found)):
         console.print(f"{told}: {png}", soft_wrap=True)
 
 
@@ -119,34 +104,66 @@ def _why(why: str, platform: str) -> str:
     return f"{why}: [accounts] exclude names it"
 
 
-def _by_kind(console: Console, found: Summary, told: Known | None, *, billed: bool) -> None:
-    if isinstance(told, Tracked):
-        tracking.show(console, told)
-    elif isinstance(told, Refreshed):
-        refreshing.show(console, told, billed=billed)
-        if restricted := platform(found.platform).publishing:
-            console.print(Text(f"\n{restricted}"))
-    elif isinstance(told, Sampled):
-        sample_report.show(console, told)
-    else:
+@singledispatch
+def _show_known(told: object, console: Console, found: Summary, *, billed: bool) -> None:
+    """Print what a campaign knows beside counts; of kinds that other packages add, each value on its line."""
+    del billed
+    if told is None:
         _found(console, found)
+        return
+    lines = (f"{name}: {value}" for name, value in knowledge(told)["report"].items())
+    console.print(Text("\n".join(["", *lines])))
 
 
-def _drawn(png: Path, found: Summary, told: Known | None) -> str:
-    """Draw what there is to draw, and say what it is; nothing, where there is none."""
-    if isinstance(told, Tracked):
-        tracking.draw(png, told, found.name)
-        return "posts that visits brought"
-    if isinstance(told, Refreshed) and len(told.found):
-        refreshing.draw(png, told, found.name)
-        return "active accounts found"
-    if isinstance(told, Sampled) and len(found.steps):
-        figure.png(png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)"))
-        return "accounts on topic"
-    if told is None and len(found.steps):
-        figure.png(png, found.steps, f"{found.name}: relevance found")
-        return "score curve"
-    return ""
+@_show_known.register
+def _(told: Tracked, console: Console, found: Summary, *, billed: bool) -> None:
+    del found, billed
+    tracking.show(console, told)
+
+
+@_show_known.register
+def _(told: Refreshed, console: Console, found: Summary, *, billed: bool) -> None:
+    refreshing.show(console, told, billed=billed)
+    if restricted := platform(found.platform).publishing:
+        console.print(Text(f"\n{restricted}"))
+
+
+@_show_known.register
+def _(told: Sampled, console: Console, found: Summary, *, billed: bool) -> None:
+    del found, billed
+    sample_report.show(console, told)
+
+
+@singledispatch
+def _draw(told: object, png: Path, found: Summary) -> str:
+    """Draw what there is to draw, and return what it is; "" where there is nothing."""
+    if told is not None or not len(found.steps):
+        return ""
+    figure.png(png, found.steps, f"{found.name}: relevance found")
+    return "score curve"
+
+
+@_draw.register
+def _(told: Tracked, png: Path, found: Summary) -> str:
+    tracking.draw(png, told, found.name)
+    return "posts that visits brought"
+
+
+@_draw.register
+def _(told: Refreshed, png: Path, found: Summary) -> str:
+    if not len(told.found):
+        return ""
+    refreshing.draw(png, told, found.name)
+    return "active accounts found"
+
+
+@_draw.register
+def _(told: Sampled, png: Path, found: Summary) -> str:
+    del told
+    if not len(found.steps):
+        return ""
+    figure.png(png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)"))
+    return "accounts on topic"
 
 
 def _found(console: Console, found: Summary) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
-from socialcrawl.reports.sampled import MOST, Sampled
+from socialcrawl.kinds.sample.report import MOST, Sampled
 from socialcrawl.sample.estimates import Bar, Estimate
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from socialcrawl.apps.console import Text
 from socialcrawl.intervals import Interval
-from socialcrawl.reports.steering import CONFIDENCE, LEAST, Compared, Steering
+from socialcrawl.kinds.collect.steering import CONFIDENCE, LEAST, Compared, Steering
 from socialcrawl.store.judgement import GROUP, Judged, Judgement
 from socialcrawl.store.judgement import LEAST as GROUPS
 from socialcrawl.words import pluralize, roughly

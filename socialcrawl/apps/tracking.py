@@ -11,9 +11,9 @@ from rich.table import Table
 
 from socialcrawl.apps import figure
 from socialcrawl.apps.console import Text
+from socialcrawl.kinds.track.moves import OUTSIDE
+from socialcrawl.kinds.track.report import Place, Tracked, Visit, Visited
 from socialcrawl.model import Act
-from socialcrawl.reports.moves import OUTSIDE
-from socialcrawl.reports.tracked import Place, Tracked, Visit, Visited
 from socialcrawl.terminal import write_json
 from socialcrawl.words import pluralize, span
 

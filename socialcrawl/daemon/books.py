@@ -65,7 +65,8 @@ class Books:
             if settings.name not in {one.campaign for one in daemons.held(connection)}:
                 whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
                 with suppress(SettingsError):  # the campaign says so by itself
-                    campaign(connection, whole, identity, now, queries=meant.queries, counting=Counting.of(meant.topic))
+                    counting, fixed = Counting.of(meant.topic), meant.kind.facts.fixed
+                    campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)
 
         self._do(settings.database, now, begun, writes=True)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from socialcrawl.crawls import steered
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.registry import kind_of
 from socialcrawl.plan import plan
 from socialcrawl.settings import Settings, read
 
@@ -85,7 +85,7 @@ class Folder:
             named = [path for path in (settings.seeds.file, settings.source.policy) if path is not None]
             mark += _mark(named)
             plan(settings).guard()
-            steered(settings)
+            kind_of(settings).check(settings)
         except SettingsError as error:
             return Found(file, fault=str(error))
         finally:

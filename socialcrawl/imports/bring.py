@@ -167,4 +167,5 @@ def _taken(files: Files, intake: Intake, count: Hits, *, keep: bool = False, dro
 def _campaign(connection: Opened, settings: Settings, now: float) -> int:
     whole, meant = settings.model_dump(mode="json"), plan(settings)
     identity, counting = settings.identity(meant.usernames), Counting.of(meant.topic)
-    return campaign(connection, whole, identity, now, queries=meant.queries, counting=counting)
+    fixed = meant.kind.facts.fixed
+    return campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)

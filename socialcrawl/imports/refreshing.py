@@ -11,6 +11,7 @@ from socialcrawl.imports.datasets import gathered
 from socialcrawl.imports.naming import Naming, site_of
 from socialcrawl.imports.results import results
 from socialcrawl.imports.trouble import Trouble
+from socialcrawl.kinds.registry import kind_of
 from socialcrawl.model import Who, iso
 from socialcrawl.plan import plan
 from socialcrawl.settings import Settings
@@ -20,8 +21,6 @@ from socialcrawl.store.imports.earlier import earlier
 from socialcrawl.store.imports.graph import Arrived, Entered, enter, numbered
 from socialcrawl.store.imports.probes import Learned, learn
 from socialcrawl.store.lease import Lease
-
-REFRESH = "refresh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +102,15 @@ def _resting(connection: Opened, settings: Settings, now: float) -> Iterator[int
     try:
         meant = plan(settings)
         identity = settings.identity(meant.usernames)
-        number = campaign(connection, settings.model_dump(mode="json"), identity, now, queries=meant.queries)
+        whole, fixed = settings.model_dump(mode="json"), meant.kind.facts.fixed
+        number = campaign(connection, whole, identity, now, queries=meant.queries, fixed=fixed)
         yield number
     finally:
         lease.release()
 
 
 def _refreshes(settings: Settings) -> None:
-    if settings.kind != REFRESH:
+    if not kind_of(settings).dataset:
         raise SettingsError(
             f"The campaign {settings.name!r} is of kind {settings.kind}: an old dataset is tested for life by one of "
             'kind refresh. Write kind = "refresh" above the first section of a new campaign file, with another name.'

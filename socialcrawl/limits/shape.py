@@ -18,7 +18,8 @@ class Roles:
     `probe` tells of `probed` users at once who is there, `probe_named` of those who are known by their name only where
     that is another endpoint, `last` of one who is when it posted last, where the former does not tell that; `inward`
     finds the posts that mention a user. "": there is none. `heeds` says that posts come without what their authors say
-    in their profiles, which are looked up before where that counts.
+    in their profiles, which are looked up before where that counts. `latest` says that `probe` may also bring the
+    latest post, which is billed.
     """
 
     search: str
@@ -31,6 +32,7 @@ class Roles:
     probe_named: str = ""
     probed: int = 1
     last: str = ""
+    latest: bool = False
     inward: str = ""
     heeds: bool = False
 

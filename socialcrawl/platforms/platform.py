@@ -33,6 +33,7 @@ class Terms:
         base: the address of the server.
         names: the accounts to begin with.
         ahead: tells which accounts will probably be read next and have no profile yet.
+        activity: the rule by which a probed account is active; None where the campaign probes nobody.
     """
 
     settings: Settings
@@ -41,12 +42,7 @@ class Terms:
     base: str
     names: Sequence[str] = ()
     ahead: Callable[[], Sequence[Who]] = tuple
-
-    @property
-    def activity(self) -> Activity | None:
-        """By which rule a probed account is active; None where the campaign probes nobody."""
-        settings = self.settings
-        return settings.refresh.activity(settings.source.platform) if settings.kind == "refresh" else None
+    activity: Activity | None = None
 
     @property
     def links(self) -> Links:

@@ -40,6 +40,7 @@ class X:
         probe=BY_ID,
         probe_named=BY_NAME,
         probed=LOOK_UP,
+        latest=True,
         inward=MENTIONS,
     )
     searches = True

@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.kinds.reporting import kind_of_stored
+from socialcrawl.kinds.sample.report import HALF, UNTOLD, Drawn, drawn, lacking, spoken
 from socialcrawl.model import Node
 from socialcrawl.plan import about
 from socialcrawl.reports.holdings import Dataset, Ints, Judge, Listing, collected, found_by_search, listed, together
-from socialcrawl.reports.sampled import HALF, KIND, UNTOLD, Drawn, drawn, lacking, spoken
 from socialcrawl.sample import audit as audits
 from socialcrawl.sample.audit import Audit, Gap, Outlook
 from socialcrawl.sample.communities import communities
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
+from socialcrawl.sections.kinds import SAMPLE
 from socialcrawl.settings import Settings
 from socialcrawl.store.traces import Begun, Traces
 from socialcrawl.words import pluralize
@@ -122,7 +124,7 @@ def audited(
 
 
 def _sample(traces: Traces, settings: Settings) -> Drawn:
-    if settings.kind != KIND:
+    if settings.kind != SAMPLE.name:
         raise SettingsError(
             f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
         )
@@ -157,7 +159,7 @@ def _campaigns(judge: Judge, traces: Traces, of: Sequence[str], *, same: bool) -
                 raise SettingsError(f"The campaign {one.name!r} is of {one.platform}, the sample of {platform}.")
         return wanted
     every = [traces.begun(name) for name in traces.campaigns()]
-    wanted = [one for one in every if one.platform == platform and one.identity.get("kind") in (None, "track")]
+    wanted = [one for one in every if one.platform == platform and kind_of_stored(one).collection]
     if not wanted:
         raise StoreError(
             f"There is no campaign of {platform} to audit in this database: run one that collects the topic, name "

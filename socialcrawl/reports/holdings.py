@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls import predicate
+from socialcrawl.kinds.sample.make import make_predicate
+from socialcrawl.kinds.sample.report import Drawn
 from socialcrawl.model import Who
 from socialcrawl.plan import about
-from socialcrawl.reports.sampled import Drawn
 from socialcrawl.settings import Settings
 from socialcrawl.store.audits import Reading, aliases, known, links, read_by_any, readings, said, searches, whos
 from socialcrawl.store.traces import Begun, Traces
@@ -83,7 +83,7 @@ class Judge:
 
     def __init__(self, traces: Traces, sample: Drawn, settings: Settings) -> None:
         self.traces, self.sample, self.settings = traces, sample, settings
-        self.predicate, self.topic = predicate(settings), about(settings)
+        self.predicate, self.topic = make_predicate(settings), about(settings)
         self.aliases = aliases(traces.connection, sample.whole.id)
         self._read = dict(zip(sample.held.node.tolist(), sample.held.on_topic.tolist(), strict=True))
         self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]

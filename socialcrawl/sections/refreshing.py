@@ -1,6 +1,6 @@
 """The section of a campaign that tests which accounts of an old dataset are active (Huynh, Mathieu, Viennot)."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -85,6 +85,10 @@ class RefreshSection(Section):
                 'set check = 300 (accounts tested for that), or training = "random" with neighbours'
             )
         return self
+
+    def resolve(self, platform: str) -> dict[str, Any]:
+        """See `Section.resolve`."""
+        return {"active": self.rule(platform)}
 
     def rule(self, platform: str) -> str:
         """Who is active on a platform, in the words of `active`, where it is left to us (sections 2.1 and 3.2)."""

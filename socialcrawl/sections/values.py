@@ -157,3 +157,8 @@ class Section(BaseModel):
         serialize_by_alias=True,
         hide_input_in_errors=True,  # a traceback shows no value, as that may be a secret
     )
+
+    def resolve(self, platform: str) -> dict[str, Any]:
+        """Return the values of keys whose meaning depends on the platform, for the identity of a campaign."""
+        del platform
+        return {}

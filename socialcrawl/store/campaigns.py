@@ -1,6 +1,6 @@
 """The table of campaigns: one is begun, or gone on with when it is still the same, or takes up a change."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,7 @@ from socialcrawl.store.erasure.seats import Seat, reseated, spoken_of, unnamed
 from socialcrawl.store.erasure.tombstones import barred
 from socialcrawl.store.health import looked_at, missing, usable
 from socialcrawl.store.identity import (
-    COLLECT,
     QUERIES,
-    SAMPLE,
     Difference,
     admit,
     differences,
@@ -73,6 +71,7 @@ def campaign(
     change: Change | None = None,
     queries: Sequence[str] | None = None,
     counting: Counting | None = None,
+    fixed: Collection[str] = (),
 ) -> int:
     """The campaign.id of the campaign named in `settings`, which is begun if it is new.
 
@@ -89,6 +88,7 @@ def campaign(
         change: how to take up another identity; None: it is refused.
         queries: the texts that the topic is searched by, which get their numbers now; None: they have them.
         counting: how the topic is counted; None: as it was.
+        fixed: the sections and dotted keys that its kind fixes besides.
 
     Raises:
         SettingsError: the campaign was begun with another identity, or what differs may never change; the message
@@ -104,7 +104,9 @@ def campaign(
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
             if held is None:
                 return _begun(connection, settings, given | rule, iso(now), queries)
-            moved = _Moved(connection, int(held.id), orjson.loads(held.identity), given | rule, gone)
+            moved = _Moved(
+                connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
+            )
             moved.take_up(settings, iso(now), change, queries, counting)
             return moved.campaign
     except DBAPIError as error:
@@ -166,11 +168,20 @@ class _Moved:
         held: its identity so far.
         given: the one that its file has now.
         barred: names that were forgotten, in lower case.
+        fixed: see `campaign`.
     """
 
     def __init__(
-        self, connection: Connection, campaign: int, held: dict[str, Any], given: dict[str, Any], barred: set[str]
+        self,
+        connection: Connection,
+        campaign: int,
+        held: dict[str, Any],
+        given: dict[str, Any],
+        *,
+        barred: set[str],
+        fixed: Collection[str],
     ) -> None:
+        self.fixed = fixed
         self.connection, self.campaign, self.held, self.given, self.barred = connection, campaign, held, given, barred
 
     def take_up(
@@ -182,18 +193,18 @@ class _Moved:
         counting: Counting | None,
     ) -> None:
         """Keep what changed; nothing where nothing did."""
-        found, kind = differences(self.held, self.given, self.barred), settings.get("kind", COLLECT)
+        found = differences(self.held, self.given, self.barred)
         if change is None:
-            refuse(settings["name"], found, kind)
+            refuse(settings["name"], found, self.fixed)
         else:
-            admit(settings["name"], found, kind)
+            admit(settings["name"], found, self.fixed)
         texts, _ = queries_of(self.held, queries or ())
         why = parts(found)
         if not why and texts != texts_of(self.held):
             why = ["seeds"]  # this program searches the same topic by other texts
         rule = None if self.held.get(COUNTING) == RULE else counting
         counted_otherwise = rule is not None and rule.since > self.held.get(COUNTING, 1)
-        if counted_otherwise and epochs.TOPIC in self.held and kind != SAMPLE:
+        if counted_otherwise and epochs.TOPIC in self.held and epochs.TOPIC not in self.fixed:
             why = list(dict.fromkeys([epochs.TOPIC, *why]))
         if why or rule is not None:
             self._write(found, texts, settings["source"]["platform"], now)

@@ -11,8 +11,6 @@ from socialcrawl.store.epochs import TOPIC
 from socialcrawl.store.erasure.seats import same, unbarred
 from socialcrawl.store.versions import empty
 
-COLLECT = "collect"  # the kind of campaigns that name none
-SAMPLE = "sample"  # the kind whose outcomes are judgements
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says
 PARTS = (
@@ -23,9 +21,8 @@ PARTS = (
     "refresh",
     "accounts",
 )  # what may change while a campaign goes on, as an epoch names it
-# What outcomes mean: whoever was found alive, or on topic, was so by that.
-JUDGED = {f"refresh.{key}" for key in ("active", "protected", "redirects", "soft")}
-FIXED = {"seed", "source", "name", "kind", "crawl.links", "sample", *JUDGED}
+FIXED = frozenset({"seed", "source", "name", "kind", "crawl.links"})
+"""What may not change in any campaign. Kinds have more of their own."""
 
 
 class Difference(NamedTuple):
@@ -69,22 +66,22 @@ def parts(found: Sequence[Difference]) -> list[str]:
     return [*(part for part in PARTS if part in sections), *(part for part in sections if part not in PARTS)]
 
 
-def admit(name: str, found: Sequence[Difference], kind: str = COLLECT) -> None:
-    """Nothing, where all that differs may change; a sample is one of its topic only.
+def admit(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) -> None:
+    """Check that all that differs may change; `fixed` are the settings that this kind of campaign fixes besides.
 
     Raises:
         SettingsError: something may not; the message names it, and what to do.
     """
-    fixed = [one for one in found if _fixed(kind) & {one.section, one.dotted}]
-    if fixed:
+    wrong = [one for one in found if _is_fixed(one, fixed)]
+    if wrong:
         raise SettingsError(
-            f"The campaign {name!r} cannot go on with another {' or '.join(one.dotted for one in fixed)}: "
-            f"{'; '.join(map(str, fixed))}. Put it back to go on with it, or choose another name for a new campaign."
+            f"The campaign {name!r} cannot go on with another {' or '.join(one.dotted for one in wrong)}: "
+            f"{'; '.join(map(str, wrong))}. Put it back to go on with it, or choose another name for a new campaign."
         )
 
 
-def refuse(name: str, found: Sequence[Difference], kind: str = COLLECT) -> None:
-    """Nothing, where nothing differs.
+def refuse(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) -> None:
+    """Check that nothing differs; `fixed` are the settings that this kind of campaign fixes besides.
 
     Raises:
         SettingsError: something does; the message names it, and what to do.
@@ -93,7 +90,7 @@ def refuse(name: str, found: Sequence[Difference], kind: str = COLLECT) -> None:
         return
     change = (
         ""
-        if any(_fixed(kind) & {one.section, one.dotted} for one in found)
+        if any(_is_fixed(one, fixed) for one in found)
         else " `socialcrawl run --change` goes on with the new ones (as a daemon does)."
     )
     raise SettingsError(
@@ -102,8 +99,8 @@ def refuse(name: str, found: Sequence[Difference], kind: str = COLLECT) -> None:
     )
 
 
-def _fixed(kind: str) -> set[str]:
-    return FIXED | {TOPIC} if kind == SAMPLE else FIXED
+def _is_fixed(one: Difference, fixed: Collection[str]) -> bool:
+    return not {*FIXED, *fixed}.isdisjoint({one.section, one.dotted})
 
 
 def texts_of(identity: Mapping[str, Any]) -> list[str]:

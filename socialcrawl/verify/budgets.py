@@ -11,7 +11,6 @@ from socialcrawl.plan import about
 from socialcrawl.store.counting import Counting
 from socialcrawl.store.database import Opened
 from socialcrawl.store.epochs import TOPIC
-from socialcrawl.store.identity import SAMPLE
 from socialcrawl.store.traces import Traces
 from socialcrawl.store.versions import Version, changes
 from socialcrawl.verify.findings import MALFORMED, Check
@@ -128,7 +127,7 @@ def _compare_topics(check: Check, connection: Opened, story: Story) -> None:
             continue
         if first in changed:
             check.prove()
-        elif story.kind != SAMPLE and Counting.of(about(story.stage(first).settings)).since > 1:
+        elif TOPIC not in story.kind.facts.fixed and Counting.of(about(story.stage(first).settings)).since > 1:
             check.leave(RECOUNTED)
         else:
             check.differ(f"epoch {number}", "why", why, "no other topic in table version")

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.crawls import predicate, wider
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Reason, Who, iso, unix
+from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, iso, unix
 from socialcrawl.plan import about
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.sections.refreshing import WEB
-from socialcrawl.sources.focusing import NOBODY, Predicate
+from socialcrawl.sources.focusing import NOBODY
 from socialcrawl.sources.mastodon.source import LOOK_UP
 from socialcrawl.store.audits import named as called
 from socialcrawl.store.counting import COUNTING, Counting
@@ -99,7 +98,7 @@ class Outcomes:
         """Check everything."""
         try:
             topic = about(self._settings)
-            self._judges = self._predicates()
+            self._judges = self.story.kind.predicates(self._settings)
         except SettingsError as error:  # a file of the campaign is not here
             self.outcomes.leave(str(error))
             return
@@ -114,9 +113,6 @@ class Outcomes:
             self._some(picks)
             watch(f"counting {self.story.begun.name}", picks[-1].n + 1, None)
         self._posts.finish(self._reread)
-
-    def _predicates(self) -> tuple[Predicate, Predicate | None] | None:
-        return (predicate(self._settings), wider(self._settings)) if self._settings.kind == "sample" else None
 
     def _counted_otherwise(self, topic: Topic) -> bool:
         identity = self.story.begun.identity
@@ -240,7 +236,7 @@ class Outcomes:
     def _answered(self, row: Any) -> None:
         """Hold when a pick was answered, and whether it is missing, against its requests."""
         asked, came = self._asked.get(row.n, ()), self._came.get(row.batch, ())
-        together = row.act in TOGETHER or (row.act == "inward" and row.missing is not None and not asked)
+        together = row.act in TOGETHER or (row.act == Act.INWARD and row.missing is not None and not asked)
         if not came or row.at == iso(0.0):  # what a file brought, and who is not asked
             return
         last = next((one for one in reversed(asked) if one.arrived_at == row.at), None)
@@ -249,9 +245,9 @@ class Outcomes:
         if last is None or row.act not in READ or self.story.begun.platform == WEB:  # where redirects may lead nowhere
             return
         looked_up = last.endpoint.endswith(PROFILES)
-        read = not looked_up and all(one.kind in ("ok", "held") for one in asked)
-        gone = looked_up or (last.kind == "missing" and not any(one.posts for one in asked))
-        if read and row.missing not in (None, "forgotten"):
+        read = not looked_up and all(one.kind in (ReplyKind.OK, ReplyKind.HELD) for one in asked)
+        gone = looked_up or (last.kind == ReplyKind.MISSING and not any(one.posts for one in asked))
+        if read and row.missing not in (None, Reason.FORGOTTEN):
             self.outcomes.differ(f"pick {row.n}", "missing", row.missing, None)
         elif gone and row.missing is None:
             self.outcomes.differ(f"pick {row.n}", "missing", None, "why: the platform did not show its posts")

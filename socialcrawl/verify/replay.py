@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from socialcrawl.crawls import Crawling
 from socialcrawl.importance.spread import TOLERANCE
+from socialcrawl.kinds.base import Crawling
 from socialcrawl.model import Act, Node, Pick, Stop, Wait
 from socialcrawl.protocols import Batch, cut_history
 from socialcrawl.store.database import Opened
@@ -160,9 +160,8 @@ class Replay:
 
     def _nearly(self, n: int, kept: float, made: float) -> bool:
         """Return whether the scores of pick `n` are no more apart than PageRanks with a wide tolerance are."""
-        refresh = self.story.stage(n).settings.refresh
-        wide = self.story.kind == "refresh" and refresh.tolerance > TOLERANCE
-        return wide and math.isclose(kept, made, rel_tol=NEARLY, abs_tol=NEARLY * refresh.tolerance)
+        tolerance = self.story.kind.tolerance(self.story.stage(n).settings)
+        return tolerance > TOLERANCE and math.isclose(kept, made, rel_tol=NEARLY, abs_tol=NEARLY * tolerance)
 
     def _alike(self, stored: Pick, chosen: Pick) -> bool:
         """Whether two picks ask the same account in the same way; a name that was looked up may have led to another."""

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 
-from socialcrawl.crawls import Crawling
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.standings import drawn, standings
+from socialcrawl.kinds.base import Crawling
+from socialcrawl.model import Stop, StopKind
 from socialcrawl.store.database import Opened
-from socialcrawl.store.sampled import Sampled, read_sampled
-from socialcrawl.store.standing import Standing, read_standings
-from socialcrawl.track.crawl import Track
+from socialcrawl.store.sampled import Sampled
+from socialcrawl.store.standing import Standing
 from socialcrawl.verify.findings import Check
 from socialcrawl.verify.story import Story
 
@@ -26,14 +24,10 @@ def check_standings(connection: Opened, story: Story, crawl: Crawling | None) ->
     Returns:
         one check; none for campaigns that write down neither.
     """
-    kept: Mapping[int, Standing | Sampled]
-    if isinstance(crawl, Track):
-        check, kept = Check("standings"), read_standings(connection, story.begun.id)
-        made: Mapping[int, Standing | Sampled] = {one.node: one for one in standings(crawl)}
-    elif isinstance(crawl, Sample):
-        check, kept, made = Check("sampled"), read_sampled(connection, story.begun.id), _sampled(crawl)
-    else:
+    snapshot = story.kind.snapshot()
+    if snapshot is None or crawl is None:
         return []
+    check, kept, made = Check(snapshot.title), snapshot.read(connection, story.begun.id), snapshot.rows(crawl)
     visits = (sum(one.visits for one in rows.values()) for rows in (kept, made))
     if len({*visits}) > 1 and not (kept and _has_ended(story, crawl)):
         check.leave(EARLIER, len(kept))
@@ -42,16 +36,12 @@ def check_standings(connection: Opened, story: Story, crawl: Crawling | None) ->
     return [check]
 
 
-def _has_ended(story: Story, crawl: Track | Sample) -> bool:
+def _has_ended(story: Story, crawl: Crawling) -> bool:
     """Return whether a campaign wrote down all when it ended: its last step is done, and nothing changed after it."""
     steps = (story.settings.get("crawl") or {}).get("steps")
     done = steps is not None and crawl.taken >= steps
-    walked = isinstance(crawl, Sample) and crawl.begun and not crawl.needs
-    return (done or walked) and not story.erased and not story.topics
-
-
-def _sampled(crawl: Sample) -> dict[int, Sampled]:
-    return {one.node: one for one in drawn(crawl)} if crawl.begun else {}
+    end = crawl.choose(1, 0.0)
+    return (done or (isinstance(end, Stop) and end.kind == StopKind.DONE)) and not story.erased and not story.topics
 
 
 def _compare(check: Check, kept: Mapping[int, Standing | Sampled], made: Mapping[int, Standing | Sampled]) -> None:

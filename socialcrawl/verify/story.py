@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.crawls import Crawling, make_crawl, past
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.graph import COLUMNS
+from socialcrawl.kinds.base import Crawling, CrawlKind, remember_seeds
+from socialcrawl.kinds.registry import kind_of
 from socialcrawl.model import Node
 from socialcrawl.plan import about
 from socialcrawl.platforms import known
@@ -19,7 +19,6 @@ from socialcrawl.store.decided import find_first_picks, find_searches, read_alia
 from socialcrawl.store.erasure.orders import WHY as FORGET
 from socialcrawl.store.traces import Begun, Traces
 from socialcrawl.store.versions import Version
-from socialcrawl.track.picture import COLUMNS as SEEN
 
 ERASING = {FORGET, "retain"}  # why epochs began after which something is not there
 STEERING = {"kind", "seed", "topic", "seeds", "crawl", "track", "refresh", "sample", "source"}
@@ -43,9 +42,8 @@ class Stage:
 
     def crawl(self, topics: Sequence[int]) -> Crawling:
         """Return its crawl, with nothing absorbed."""
-        seeds = past(self.settings, self.names, topics, self.queries)
-        mark = self._mark() if self.settings.kind == "track" else lambda _: ""
-        return make_crawl(self.settings, seeds, mark=mark)
+        seeds = remember_seeds(self.settings, self.names, topics, self.queries)
+        return kind_of(self.settings).make_crawl(self.settings, seeds, mark=self._mark())
 
     def _mark(self) -> Callable[[float], str]:
         """How the platform marks an instant."""
@@ -78,9 +76,9 @@ class Story:
     renamed: int = 0
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> CrawlKind:
         """The kind of the campaign."""
-        return self.stages[-1].settings.kind
+        return kind_of(self.stages[-1].settings)
 
     @property
     def since(self) -> int:
@@ -90,7 +88,7 @@ class Story:
     @property
     def columns(self) -> Sequence[str]:
         """The names of the features of its picks."""
-        return COLUMNS if self.kind == "collect" else SEEN
+        return self.kind.features
 
     def stage(self, n: int) -> Stage:
         """The stage in which pick `n` was decided."""

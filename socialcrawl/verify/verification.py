@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from socialcrawl.crawls import Crawling
 from socialcrawl.errors import StoreError
+from socialcrawl.kinds.base import Crawling
 from socialcrawl.limits.budget import dollars
 from socialcrawl.model import Node
 from socialcrawl.store.bills import sum_bills
@@ -64,7 +64,9 @@ def _one(connection: Opened, name: str, watch: Watch) -> Verified:
         *rows,
     ]
     requests, mills = sum_bills(connection, story.begun.id)
-    about = f"{story.kind}, {story.begun.platform}; {requests:,} requests, {dollars(mills)} by the price table"
+    about = (
+        f"{story.kind.facts.name}, {story.begun.platform}; {requests:,} requests, {dollars(mills)} by the price table"
+    )
     return Verified(name, about, checks)
 
 

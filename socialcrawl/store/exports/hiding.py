@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Column as Field
 from sqlalchemy import MetaData, Table, Text, select
 
-from socialcrawl.model import Node, SameAs, parse_unavailable
+from socialcrawl.model import SAME_AS
 from socialcrawl.store.bulk import Lookup, among, inserting
 from socialcrawl.store.exports.cells import NAMES, Column, Person
 from socialcrawl.store.exports.choice import Choice
@@ -83,8 +83,10 @@ class Hiding:
         return None  # what only an export that names people has
 
     def _reason(self, text: str) -> str:
-        why = parse_unavailable(text)
-        return str(SameAs(Node(self.pseudonyms.node(why.node))) if isinstance(why, SameAs) else why)
+        """Return a reason, or a state of an account, with the pseudonym of the account that it may name."""
+        if not text.startswith(SAME_AS):
+            return text
+        return SAME_AS + str(self.pseudonyms.node(int(text.removeprefix(SAME_AS))))
 
     def _post(self, key: str, known: Known) -> str | None:
         """The pseudonym of a post; files that were imported may name an author where a post is answered."""

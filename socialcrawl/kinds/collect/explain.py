@@ -15,8 +15,9 @@ from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
 from socialcrawl.collect.estimators.contract import Terms
 from socialcrawl.collect.seeds import TRIES
-from socialcrawl.crawls import chosen, past
 from socialcrawl.graph import COLUMNS
+from socialcrawl.kinds.base import remember_seeds
+from socialcrawl.kinds.collect.make import choose_policy
 from socialcrawl.model import Act, Node, Pick, Reason, SameAs
 from socialcrawl.protocols import NEVER, cut_history
 from socialcrawl.settings import Settings, checked
@@ -110,14 +111,12 @@ class Explanation:
     alike: Sequence[str] = ()
 
 
-def explain(traces: Traces, user: str, campaign: str | None = None) -> Explanation:
-    """Why the campaign (the newest, if none is named) asked `user`, a username or an id, or why it did not.
+def explain(traces: Traces, whole: Begun, user: str) -> Explanation:
+    """Return why a campaign asked `user`, a username or an id, or why it did not.
 
     Raises:
-        StoreError: there is no such campaign.
         SettingsError: its settings are not understood.
     """
-    whole = traces.begun(campaign)
     user = user.strip().removeprefix("@")
     if whole.platform == "web":
         user = normalised(user) or user
@@ -162,7 +161,7 @@ def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = 
         names: the accounts it named.
         topics: the first pick.n under each new topic.
     """
-    return Collect(past(settings, names, topics), chosen(settings)[0], settings.crawl.steps)
+    return Collect(remember_seeds(settings, names, topics), choose_policy(settings)[0], settings.crawl.steps)
 
 
 class _Case:

@@ -7,8 +7,6 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node
 from socialcrawl.store.traces import Ask, Begun, Traces
 
-KINDS = ("refresh", "sample")
-
 
 @dataclass(frozen=True, slots=True)
 class Met:
@@ -20,19 +18,14 @@ class Met:
     asks: Sequence[Ask]
 
 
-def met(traces: Traces, user: str, campaign: str | None = None) -> Met | None:
-    """What a campaign asked of `user`, a username or id; None: it is of another kind.
+def trace_account(traces: Traces, whole: Begun, user: str) -> Met:
+    """Return what a campaign asked of `user`, a username or id.
 
     Raises:
-        StoreError: there is no such campaign.
         SettingsError: it does not know the account.
     """
-    whole = traces.begun(campaign)
-    kind = whole.identity.get("kind")
-    if kind not in KINDS:
-        return None
     node = meant(traces, whole, user)
-    return Met(whole.name, kind, traces.names([node])[node], traces.asks(whole.id, node))
+    return Met(whole.name, str(whole.identity["kind"]), traces.names([node])[node], traces.asks(whole.id, node))
 
 
 def meant(traces: Traces, whole: Begun, user: str) -> Node:

@@ -11,8 +11,8 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls import refreshing
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.refresh.make import make_refresh
 from socialcrawl.model import Node, Stop, StopKind, Who
 from socialcrawl.refresh.cost import shared_out
 from socialcrawl.refresh.crawl import PROBE, Refresh
@@ -21,12 +21,12 @@ from socialcrawl.refresh.how import BOUND
 from socialcrawl.refresh.lines import CLOSED
 from socialcrawl.refresh.ranks import DYNAMIC
 from socialcrawl.refresh.verdict import Verdict
+from socialcrawl.sections.kinds import REFRESH
 from socialcrawl.settings import Settings, stored
 from socialcrawl.store.probed import Status, found, statuses, whos
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.traces import Begun, Traces
 
-KIND = "refresh"
 SLICES = 10  # parts of the tests so far that are told one by one
 EVERYBODY = 2**62
 
@@ -106,16 +106,12 @@ class Order:
     why: str = ""
 
 
-def refreshed(traces: Traces, campaign: str | None = None) -> Refreshed | None:
-    """What a campaign (the newest, if none is named) knows; None: it refreshes nothing.
+def report_refresh(traces: Traces, whole: Begun) -> Refreshed:
+    """Return what a campaign that refreshes knows.
 
     Raises:
-        StoreError: there is no such campaign.
         SettingsError: its settings are not understood.
     """
-    whole = traces.begun(campaign)
-    if whole.identity.get("kind") != KIND:
-        return None
     settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
     crawl = _folded(settings, traces, whole)
     rank, training = settings.refresh.steering(whole.platform)
@@ -155,7 +151,7 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
         StoreError: the campaign was not begun.
         SettingsError: it refreshes nothing, or has no dataset.
     """
-    if settings.kind != KIND:
+    if settings.kind != REFRESH.name:
         raise SettingsError(
             f"The campaign {settings.name!r} is of kind {settings.kind}: one of kind refresh has an order."
         )
@@ -189,6 +185,6 @@ def _due(crawl: Refresh, learning: NDArray[np.int64]) -> int:
 
 
 def _folded(settings: Settings, traces: Traces, whole: Begun) -> Refresh:
-    crawl = refreshing(settings)
+    crawl = make_refresh(settings)
     crawl.fold(traces.history(whole))
     return crawl

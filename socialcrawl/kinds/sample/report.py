@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls import past, sampling
+from socialcrawl.kinds.base import remember_seeds
+from socialcrawl.kinds.sample.make import make_sample
 from socialcrawl.relevance import Topic
 from socialcrawl.sample.audit import enough
 from socialcrawl.sample.crawl import Sample
@@ -29,11 +30,11 @@ from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
 from socialcrawl.sample.staying import Links, staying
 from socialcrawl.sample.visits import Held, Visits
+from socialcrawl.sections.kinds import SAMPLE
 from socialcrawl.settings import Settings, stored
 from socialcrawl.store.audits import languages, said
 from socialcrawl.store.traces import Begun, Traces
 
-KIND = "sample"
 MOST = 15  # of hosts and languages, so many are told, the largest
 UNTOLD = "not told"  # the language of an account of whose posts no platform said it
 HALF = 0.05  # half the width of an interval that is good enough
@@ -134,30 +135,30 @@ def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
         SettingsError: its settings are not understood.
     """
     whole = traces.begun(campaign)
-    if whole.identity.get("kind") != KIND:
-        return None
+    return _fold(traces, whole) if whole.identity.get("kind") == SAMPLE.name else None
+
+
+def _fold(traces: Traces, whole: Begun) -> Drawn:
     settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-    crawl = sampling(settings, past(settings, names, traces.topics(whole.id)))
+    crawl = make_sample(settings, remember_seeds(settings, names, traces.topics(whole.id)))
     crawl.fold(traces.history(whole))
     rows = crawl.visits()
     return Drawn(whole, settings, crawl, rows, crawl.held(), evidence(crawl.walks, rows))
 
 
-def sampled(traces: Traces, campaign: str | None = None, sub: Sequence[str] = ()) -> Sampled | None:
-    """The statistics of a campaign (the newest, if none is named); None: it samples nothing.
+def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Sampled:
+    """Return the statistics of a campaign that samples.
 
     Args:
         traces: the database.
-        campaign: its name.
+        whole: the campaign.
         sub: words or phrases of sub-topics, as keywords are written.
 
     Raises:
-        StoreError: there is no such campaign.
         SettingsError: its settings, or one of `sub`, are not understood.
     """
-    found = drawn(traces, campaign)
-    return None if found is None else told(traces, found, sub)
+    return told(traces, _fold(traces, whole), sub)
 
 
 def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:

@@ -10,15 +10,13 @@ from math import isnan
 
 import numpy as np
 
-from socialcrawl.crawls import past, sampling, tracking
+from socialcrawl.kinds.base import remember_seeds
+from socialcrawl.kinds.trace import meant
+from socialcrawl.kinds.track.make import make_track
+from socialcrawl.kinds.track.moves import Order, compare, number_places
 from socialcrawl.model import Act, Node, Outcome, Unavailable
 from socialcrawl.protocols import Batch
-from socialcrawl.reports.met import meant
-from socialcrawl.reports.moves import Order, compare, number_places
-from socialcrawl.sample.crawl import Sample
 from socialcrawl.settings import Settings, stored
-from socialcrawl.standings import drawn, standings
-from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.statistics import spending
 from socialcrawl.store.traces import Ask, Begun, Traces
 from socialcrawl.track.crawl import Track
@@ -145,16 +143,12 @@ class Visited:
     visits: Sequence[Visit]
 
 
-def visited(traces: Traces, user: str, campaign: str | None = None) -> Visited | None:
-    """Why and when a campaign visited `user`, a username or id; None: the campaign tracks nobody.
+def explain_visits(traces: Traces, whole: Begun, user: str) -> Visited:
+    """Return why and when a campaign that tracks visited `user`, a username or id.
 
     Raises:
-        StoreError: there is no such campaign.
         SettingsError: its settings are not understood, or it does not know the account.
     """
-    whole = traces.begun(campaign)
-    if not _tracks(whole):
-        return None
     whom = meant(traces, whole, user)
     settings = _settings(traces, whole)
     crawl = crawl_of(settings, traces, whole)
@@ -184,30 +178,22 @@ def _placed(crawl: Track, node: Node, name: str, stands: tuple[float, int, int |
     return Place(name, *stands, None if isnan(at) else at, visits)
 
 
-def _tracks(whole: Begun) -> bool:
-    return whole.identity.get("kind") == "track"
-
-
 def _settings(traces: Traces, whole: Begun) -> Settings:
     return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
-def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: float | None = None) -> Tracked | None:
-    """What a campaign (the newest, if none is named) knows; None: it tracks nobody.
+def report_track(traces: Traces, whole: Begun, top: int = 15, seen: float | None = None) -> Tracked:
+    """Return what a campaign that tracks knows.
 
     Args:
         traces: the database.
-        campaign: its name.
+        whole: the campaign.
         top: how many accounts are listed.
         seen: the present, Unix seconds; None: the latest visit.
 
     Raises:
-        StoreError: there is no such campaign.
         SettingsError: its settings are not understood.
     """
-    whole = traces.begun(campaign)
-    if not _tracks(whole):
-        return None
     settings = _settings(traces, whole)
     first, now = traces.span(whole)
     then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
@@ -216,27 +202,6 @@ def tracked(traces: Traces, campaign: str | None = None, top: int = 15, seen: fl
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
     return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top, seed=settings.seed)
-
-
-def renew(traces: Traces) -> None:
-    """Write anew what campaigns that track accounts, or sample, know of each, where nothing of it is left.
-
-    So it is after an erasure.
-    """
-    for name in traces.campaigns():
-        whole = traces.begun(name)
-        kind = whole.identity.get("kind")
-        if kind not in ("track", "sample") or traces.stands(whole):
-            continue
-        store = SqlStore(traces.connection, whole.id, whole.platform)
-        if kind == "track":
-            crawl = crawl_of(_settings(traces, whole), traces, whole)
-            crawl.fold(traces.history(whole, COLUMNS))
-            store.stand(standings(crawl))
-        else:
-            walks = sample_of(_settings(traces, whole), traces, whole)
-            walks.fold(traces.history(whole))
-            store.sample(drawn(walks))
 
 
 class _Course:
@@ -270,17 +235,10 @@ class _Course:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
 
 
-def sample_of(settings: Settings, traces: Traces, whole: Begun) -> Sample:
-    """The walks that the settings of a campaign make, with nothing absorbed; nobody is to be asked with them."""
-    names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-    seeds = past(settings, names, traces.topics(whole.id))
-    return sampling(settings, seeds)
-
-
 def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
     """The crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-    return tracking(settings, past(settings, names, traces.topics(whole.id)))
+    return make_track(settings, remember_seeds(settings, names, traces.topics(whole.id)))
 
 
 def _told(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.arms import CHANCE, NEAREST, STEERED, arms
 from socialcrawl.intervals import Interval, difference_of
+from socialcrawl.sections.kinds import COLLECT
 from socialcrawl.store.traces import Steps, Traces
 
 Floats = NDArray[np.float64]
@@ -70,7 +71,7 @@ def steering(traces: Traces, campaign: str | None = None) -> Steering | None:
     whole = traces.begun(campaign)
     told = traces.versions(whole)[-1].settings
     crawl = told.get("crawl", {})
-    if told.get("kind", "collect") != "collect" or "estimator" not in crawl:
+    if told.get("kind", COLLECT.name) != COLLECT.name or "estimator" not in crawl:
         return None
     return compared(crawl["estimator"], traces.steps(whole.id), told.get("seed", 0), crawl.get("control", 0.0))
 

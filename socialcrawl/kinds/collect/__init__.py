@@ -1,0 +1,1 @@
+"""Campaigns that collect: their kind, what their estimators gained, and why an account was chosen."""

@@ -1,0 +1,45 @@
+"""Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
+
+from typing import TYPE_CHECKING
+
+from socialcrawl.collect.crawl import Collect
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.kinds.base import CrawlKind, Mark, Width, no_mark, one_each
+from socialcrawl.kinds.collect.make import choose_policy, make_shadows
+from socialcrawl.sections.kinds import COLLECT
+from socialcrawl.settings import Settings
+from socialcrawl.words import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.kinds.collect.explain import Explanation
+    from socialcrawl.store.traces import Begun, Traces
+
+
+class CollectKind(CrawlKind):
+    """Campaigns of kind `collect`."""
+
+    facts = COLLECT
+    collection = True
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:
+        """See `CrawlKind.make_crawl`."""
+        del mark
+        estimator, choice = choose_policy(settings)
+        return Collect(seeds, estimator, settings.crawl.steps, width, choice, shadows=make_shadows(settings))
+
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        choose_policy(settings)
+        make_shadows(settings)
+
+    def explain(self, traces: "Traces", whole: "Begun", user: str) -> "Explanation":
+        """See `CrawlKind.explain`."""
+        from socialcrawl.kinds.collect.explain import explain  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        return explain(traces, whole, user)
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        crawl = settings.crawl
+        steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
+        return f"{steps} with {crawl.estimator}"

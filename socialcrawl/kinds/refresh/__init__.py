@@ -1,0 +1,1 @@
+"""Campaigns that test an old dataset: their kind and their report."""

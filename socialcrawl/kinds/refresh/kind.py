@@ -1,0 +1,79 @@
+"""Campaigns that refresh: test which accounts of an old dataset are still active (Huynh, Mathieu, Viennot)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.base import Asked, CrawlKind, Mark, Width, no_mark, one_each
+from socialcrawl.kinds.refresh.make import make_refresh
+from socialcrawl.liveness import Activity
+from socialcrawl.platforms.platform import Platform
+from socialcrawl.refresh.crawl import Refresh
+from socialcrawl.sections.kinds import REFRESH
+from socialcrawl.settings import Settings
+from socialcrawl.track.picture import COLUMNS
+from socialcrawl.words import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.kinds.refresh.report import Refreshed
+    from socialcrawl.store.traces import Begun, Traces
+
+
+class RefreshKind(CrawlKind):
+    """Campaigns of kind `refresh`. An import brings the accounts that they test."""
+
+    facts = REFRESH
+    features = COLUMNS
+    dataset = True
+    reuses = False  # an account may have become inactive since
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Refresh:
+        """See `CrawlKind.make_crawl`."""
+        del seeds, mark
+        return make_refresh(settings, width)
+
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        try:
+            make_refresh(settings)
+        except ValueError as error:
+            raise SettingsError(f"[refresh] {error}.") from error
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        rank, training = settings.refresh.steering(settings.source.platform)
+        steps = pluralize(settings.crawl.steps, "step") if settings.crawl.steps else "all of the dataset"
+        return f"{steps}, in the order {rank} learned from {training}"
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """See `CrawlKind.count`."""
+        refresh, roles = settings.refresh, platform.roles
+        exists = refresh.within(settings.source.platform) is None  # all accounts that exist are active
+        return {
+            "tests": True,
+            "learning": (max(refresh.check, refresh.z), refresh.check + refresh.z),
+            "latest": roles.latest and platform.expanded(settings) and not exists,
+            "roles": replace(roles, last="") if exists else roles,
+        }
+
+    def needs_topic(self, settings: Settings) -> bool:
+        """See `CrawlKind.needs_topic`."""
+        del settings
+        return False
+
+    def report(self, traces: "Traces", whole: "Begun", asked: Asked) -> "Refreshed":
+        """See `CrawlKind.report`."""
+        from socialcrawl.kinds.refresh.report import report_refresh  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        super().report(traces, whole, asked)
+        return report_refresh(traces, whole)
+
+    def tolerance(self, settings: Settings) -> float:
+        """See `CrawlKind.tolerance`."""
+        return settings.refresh.tolerance
+
+    def activity(self, settings: Settings) -> Activity:
+        """See `CrawlKind.activity`."""
+        return settings.refresh.activity(settings.source.platform)

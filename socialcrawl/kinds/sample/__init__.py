@@ -1,0 +1,1 @@
+"""Campaigns that sample: their kind and their report."""

@@ -1,0 +1,79 @@
+"""Campaigns that sample: random walks through a topic (Bar-Yossef, Kanungo, Krauthgamer)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.base import Asked, CrawlKind, Mark, Snapshot, Width, no_mark, one_each
+from socialcrawl.kinds.sample.make import make_predicate, make_sample, make_wider_predicate
+from socialcrawl.platforms.platform import Platform
+from socialcrawl.sample.crawl import Sample
+from socialcrawl.sections.kinds import SAMPLE
+from socialcrawl.settings import Settings
+from socialcrawl.sources.focusing import Predicate
+from socialcrawl.track.picture import COLUMNS
+from socialcrawl.words import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.kinds.sample.report import Sampled
+    from socialcrawl.store.traces import Begun, Traces
+
+
+class SampleKind(CrawlKind):
+    """Campaigns of kind `sample`."""
+
+    facts = SAMPLE
+    features = COLUMNS
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Sample:
+        """See `CrawlKind.make_crawl`."""
+        del mark
+        return make_sample(settings, seeds, width)
+
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        self.predicates(settings)
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        sample, steps = settings.sample, settings.crawl.steps
+        ends = f", until {pluralize(sample.samples, 'visit counts', 'visits count')}" if sample.samples else ""
+        first = pluralize(steps, "step") if steps else "no end"
+        return f"{first}, {sample.walkers} walks with focus {sample.focus}{ends}"
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """See `CrawlKind.count`."""
+        del platform
+        return {"inward": settings.sample.inward}
+
+    def needs_topic(self, settings: Settings) -> bool:
+        """See `CrawlKind.needs_topic`."""
+        if settings.sample.by_name and not settings.sample.counts:
+            return False
+        raise SettingsError(
+            "Nothing tells what the sample is of: name keywords under [topic]; or, where names or addresses tell who "
+            "is on topic, patterns under [sample] and usernames to start from under [seeds]."
+        )
+
+    def report(self, traces: "Traces", whole: "Begun", asked: Asked) -> "Sampled":
+        """See `CrawlKind.report`."""
+        from socialcrawl.kinds.sample.report import report_sample  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        return report_sample(traces, whole, asked.sub)
+
+    def snapshot(self) -> Snapshot:
+        """See `CrawlKind.snapshot`."""
+        from socialcrawl.standings import drawn  # noqa: PLC0415 - plans are made without SQLAlchemy
+        from socialcrawl.store.sampled import read_sampled  # noqa: PLC0415 - as above
+
+        return Snapshot(
+            "sampled",
+            lambda crawl: {one.node: one for one in drawn(crawl)} if crawl.begun else {},
+            lambda store, crawl: store.sample(drawn(crawl)),
+            read_sampled,
+        )
+
+    def predicates(self, settings: Settings) -> tuple[Predicate, Predicate | None]:
+        """See `CrawlKind.predicates`."""
+        return make_predicate(settings), make_wider_predicate(settings)

@@ -1,0 +1,1 @@
+"""Campaigns that track accounts: their kind and their report."""

@@ -1,0 +1,66 @@
+"""Campaigns that track: find the accounts that count, and go back to them (Kumar et al.; Abiteboul et al.)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.collect.seeds import Seeds
+from socialcrawl.kinds.base import Asked, CrawlKind, Mark, Snapshot, Width, no_mark, one_each
+from socialcrawl.kinds.track.make import make_track
+from socialcrawl.platforms.platform import Platform
+from socialcrawl.sections.kinds import TRACK
+from socialcrawl.settings import Settings
+from socialcrawl.track.crawl import Track
+from socialcrawl.track.picture import COLUMNS
+from socialcrawl.words import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.kinds.track.report import Tracked, Visited
+    from socialcrawl.store.traces import Begun, Traces
+
+
+class TrackKind(CrawlKind):
+    """Campaigns of kind `track`."""
+
+    facts = TRACK
+    features = COLUMNS
+    collection = True
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Track:
+        """See `CrawlKind.make_crawl`."""
+        return make_track(settings, seeds, width, mark)
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        track, steps = settings.track, settings.crawl.steps
+        ends = pluralize(steps, "step") if steps else "no end"
+        return f"{ends}, tracking {track.target} with {track.expansion} and {track.recrawl}"
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """See `CrawlKind.count`."""
+        del platform
+        return {"back": settings.track.p, "rest": settings.track.pause}
+
+    def report(self, traces: "Traces", whole: "Begun", asked: Asked) -> "Tracked":
+        """See `CrawlKind.report`."""
+        from socialcrawl.kinds.track.report import report_track  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        super().report(traces, whole, asked)
+        return report_track(traces, whole, asked.top, asked.now)
+
+    def explain(self, traces: "Traces", whole: "Begun", user: str) -> "Visited":
+        """See `CrawlKind.explain`."""
+        from socialcrawl.kinds.track.report import explain_visits  # noqa: PLC0415 - as above
+
+        return explain_visits(traces, whole, user)
+
+    def snapshot(self) -> Snapshot:
+        """See `CrawlKind.snapshot`."""
+        from socialcrawl.standings import standings  # noqa: PLC0415 - plans are made without SQLAlchemy
+        from socialcrawl.store.standing import read_standings  # noqa: PLC0415 - as above
+
+        return Snapshot(
+            "standings",
+            lambda crawl: {one.node: one for one in standings(crawl)},
+            lambda store, crawl: store.stand(standings(crawl)),
+            read_standings,
+        )
