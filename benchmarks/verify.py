@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.figure import Figure, sized
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.lab.generate import generate, topics, write
 from socialcrawl.mock.child import spawn
 from socialcrawl.store.database import opened
-from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.store.snapshot import open_snapshot
 from socialcrawl.verify.exported import verify_export
 from socialcrawl.verify.findings import Check, Verified

@@ -23,6 +23,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import InitErrorDetails
 
 from socialcrawl import pasted
 from socialcrawl.documents import read_bytes, read_toml, toml_error, why_unreadable
@@ -30,7 +31,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
 from socialcrawl.sections.crawling import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
-from socialcrawl.sections.kinds import BUILT_IN, DEFAULT, KindFacts, find_facts
+from socialcrawl.sections.kinds import BUILT_IN, DEFAULT, KindFacts, find_facts, list_foreign_keys
 from socialcrawl.sections.refreshing import RefreshSection
 from socialcrawl.sections.sampling import SampleSection
 from socialcrawl.sections.standing import NotifySection, ScheduleSection
@@ -124,7 +125,14 @@ class Settings(Section):
         if own in BUILT_IN or facts.section is None:
             return read(given)
         made = read({key: value for key, value in given.items() if key != own})
-        return made.with_section(facts.section.model_validate(given.get(own, {})))
+        try:
+            return made.with_section(facts.section.model_validate(given.get(own, {})))
+        except ValidationError as error:
+            wrong = [
+                InitErrorDetails(type=one["type"], loc=(own, *one["loc"]), input=one["input"], ctx=one.get("ctx", {}))
+                for one in error.errors()
+            ]
+            raise ValidationError.from_exception_data(cls.__name__, wrong) from error
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
@@ -186,7 +194,7 @@ class Settings(Section):
         facts, section = find_facts(self.kind), self.section
         if facts is not DEFAULT:
             chosen["kind"] = whole["kind"]
-        foreign = {key for other in BUILT_IN.values() if other is not facts for key in other.crawl}
+        foreign = list_foreign_keys(self.kind)
         chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in foreign}
         if section is not None:
             usual, own = type(section)().model_dump(mode="json"), whole[self.kind]
@@ -313,6 +321,8 @@ def _section(name: str) -> bool:
 
 def _nearest(place: list[str]) -> str:
     model: type[BaseModel] = Settings
+    if len(place) > 1 and place[0] not in Settings.model_fields:  # the section of a kind that another package adds
+        model, place = find_facts(place[0]).section or Settings, place[1:]
     for part in place[:-1]:
         if not part.isdigit():  # the place in a list
             kind = next(field.annotation for name, field in model.model_fields.items() if part in (name, field.alias))

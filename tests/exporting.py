@@ -6,9 +6,9 @@ from functools import lru_cache
 from storing import opened
 from tiny import BEGIN, Clock, Wire, parts_of
 
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.run import run
 from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.store.sql import SqlStore
 
 NOW = 1_800_000_000.0

@@ -20,10 +20,10 @@ from test_refresh_campaign import bring, edges
 from verifying import died
 
 from socialcrawl import __version__
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.settings import read
 from socialcrawl.store.database import opened
-from socialcrawl.store.exports.export import Wanted, export
 
 FOLDER = Path(__file__).parent / "frozen"
 URL = "http://127.0.0.1:1"  # stands in campaign files where the address of the mock comes

@@ -17,6 +17,7 @@ from socialcrawl.apps.auditing import accounts, as_object
 from socialcrawl.apps.cli_audit import audit
 from socialcrawl.apps.sample_report import percent
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.kinds.sample.report import drawn
 from socialcrawl.mock.server import running
 from socialcrawl.model import Who
@@ -25,7 +26,6 @@ from socialcrawl.reports.holdings import TOGETHER, Listing
 from socialcrawl.sample.communities import communities
 from socialcrawl.sample.lists import Lists
 from socialcrawl.store.audits import known
-from socialcrawl.store.exports.export import Wanted, export
 
 app = typer.Typer()
 app.command()(audit)

@@ -8,11 +8,11 @@ from importing import NOW, columns, drawn, files, write_lines
 from storing import a_database
 
 from socialcrawl.imports.bring import as_posts
+from socialcrawl.kinds.track import datasheet
 from socialcrawl.policies import policy
 from socialcrawl.sections.crawling import CrawlSection
+from socialcrawl.sections.kinds import list_foreign_keys
 from socialcrawl.sections.tracking import TrackSection
-from socialcrawl.settings import COLLECTS
-from socialcrawl.store.exports import steering
 from socialcrawl.track.expansion import EXPANSIONS
 from socialcrawl.track.recrawl import RECRAWLS
 from socialcrawl.track.target import TARGETS
@@ -132,7 +132,7 @@ def test_a_campaign_that_tracks_accounts_says_how_it_chose_and_names_no_estimato
     text, campaign = tracked(town, tmp_path / "a", **changed, lean=-0.5, extra=2.0, topical=True)
     assert campaign["kind"] == "track"
     assert campaign["settings"]["track"] == TRACK | changed | {"lean": -0.5, "extra": 2.0, "topical": True}
-    assert not set(campaign["settings"]["crawl"]) & set(COLLECTS)
+    assert not set(campaign["settings"]["crawl"]) & list_foreign_keys("track")
     assert campaign["settings"]["crawl"]["steps"] == 14
     for of_another_kind in ("estimator", "strategy", "switch_after", "nr_d", "focused crawl"):
         assert of_another_kind not in text
@@ -162,11 +162,10 @@ def test_a_campaign_that_tracks_accounts_says_how_it_chose_and_names_no_estimato
 
 
 def test_there_are_words_for_all_that_a_campaign_may_choose_by():
-    assert set(steering.EXPANSIONS) == set(EXPANSIONS)
-    assert set(steering.RECRAWLS) == set(RECRAWLS)
-    assert set(steering.TARGETS) == set(TARGETS)
-    assert set(steering.PARALLEL) == {"once", "visits"}
-    assert steering.COLLECTS == COLLECTS
+    assert set(datasheet.EXPANSIONS) == set(EXPANSIONS)
+    assert set(datasheet.RECRAWLS) == set(RECRAWLS)
+    assert set(datasheet.TARGETS) == set(TARGETS)
+    assert set(datasheet.PARALLEL) == {"once", "visits"}
 
 
 def test_campaigns_of_both_kinds_say_so_each_for_itself_and_others_stay_as_they_were(town, tmp_path):

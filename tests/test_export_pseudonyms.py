@@ -17,10 +17,10 @@ from test_export_tables import lines_of
 from wild import many
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.exporters.cells import Person
+from socialcrawl.exporters.prose import Known, words_of
+from socialcrawl.exporters.pseudonyms import Pseudonyms
 from socialcrawl.mock.server import running
-from socialcrawl.store.exports.cells import Person
-from socialcrawl.store.exports.prose import Known, words_of
-from socialcrawl.store.exports.pseudonyms import Pseudonyms
 
 KEY = b"0123456789abcdef-a-key-for-tests"
 TABLES = ("posts", "accounts", "mentions", "picks", "links", "hits", "requests")

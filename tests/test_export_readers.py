@@ -25,7 +25,7 @@ from pyarrow import parquet
 from reviving import brought, graph_of
 from storing import a_database, opened
 
-from socialcrawl.store.exports.sheets import SHEETS
+from socialcrawl.exporters.sheets import SHEETS
 
 PAGE = (Path(__file__).parent.parent / "docs" / "exports.md").read_text("utf-8")
 FORMS = ("parquet", "csv", "jsonl")

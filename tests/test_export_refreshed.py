@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 
 from socialcrawl.apps.cli import app
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.refresh.datasheet import steered, tell_choice
 from socialcrawl.sections.refreshing import RefreshSection
-from socialcrawl.store.exports import steering
-from socialcrawl.store.exports.steering import steered
 
 EDGES = "source,target,weight\nann,bob,2\nbob,cyd,1\ncyd,12,0.5\n12,ann,1\nann,cyd,3\n12,bob,1\nzoe,ann,1\n"
 RESULTS = (
@@ -148,7 +147,7 @@ def test_the_order_that_is_told_is_the_one_that_the_campaign_takes():
 )
 def test_a_datasheet_says_when_the_campaign_ends_and_of_older_programs_that_it_was_by_the_estimate(stop, told):
     section = {"fraction": 0.9, **({"stop": stop} if stop else {})}
-    said = list(steering.told("refresh", section))
+    said = list(tell_choice(section, "x"))
     assert told in said
     assert any("by lot are asked too" in line for line in said) == (stop == "bound")
 

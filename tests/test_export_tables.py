@@ -14,9 +14,9 @@ from exporting import HARD, SETTINGS, a_town, crawled, exported, rows, town
 from storing import a_database, opened
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.exporters import place
+from socialcrawl.exporters.sheets import SHEETS
 from socialcrawl.lab.posts import read_posts
-from socialcrawl.store.exports import place
-from socialcrawl.store.exports.sheets import SHEETS
 
 SEATS = "campaign, json_each(campaign.identity, '$.seeds.usernames')"
 NAMES = [sheet.name for sheet in SHEETS]
@@ -246,7 +246,7 @@ def test_what_was_forgotten_is_not_exported(tmp_path):
 
 
 def test_a_campaign_may_write_while_it_is_exported(tmp_path):
-    from socialcrawl.store.exports.choice import choosing
+    from socialcrawl.exporters.choice import choosing
 
     with opened(tmp_path / "a.db") as connection, opened(tmp_path / "a.db") as other:
         crawled(connection)
@@ -311,7 +311,7 @@ def test_an_export_that_fails_leaves_the_one_before_and_nothing_else(tmp_path, m
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("socialcrawl.store.exports.export.page", full)
+        monkeypatch.setattr("socialcrawl.exporters.export.page", full)
         with pytest.raises(StoreError, match="No space left"):
             exported(connection, tmp_path / "out", "csv", force=True)
         monkeypatch.undo()

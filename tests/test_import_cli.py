@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from socialcrawl.apps.cli_import import import_
 from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.exporters.export import Wanted as Export
+from socialcrawl.exporters.export import export
 from socialcrawl.imports.bring import as_posts
 from socialcrawl.store.erasure.tombstones import digest, put
-from socialcrawl.store.exports.export import Wanted as Export
-from socialcrawl.store.exports.export import export
 
 app = typer.Typer()
 app.command("import")(import_)

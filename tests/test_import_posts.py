@@ -312,7 +312,7 @@ def test_long_posts_of_the_old_stream_are_read_whole(tmp_path):
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
 def test_what_was_exported_comes_back_as_it_was(form, tmp_path):
-    from socialcrawl.store.exports.export import Wanted, export
+    from socialcrawl.exporters.export import Wanted, export
 
     path, sql = write_lines(tmp_path / "a", pages(drawn())), "select * from post order by id"
     who = "select p.id, a.platform_id, a.username from post p join account a on a.node = p.author"

@@ -17,8 +17,8 @@ from exporting import NOW, a_town
 
 from socialcrawl.apps import keeping, progress
 from socialcrawl.apps.progress import BYTES, MANY, show_progress
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.sample.judged import examples, judged
-from socialcrawl.store.exports.export import Wanted, export
 
 ERASED = "\x1b[2K"  # a line is
 

@@ -21,13 +21,13 @@ from test_platforms import BEGIN, EVERY, told
 from socialcrawl.apps.campaign import work
 from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.errors import SettingsError
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.settings import checked
 from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.exports.export import Wanted, export
 
 MANY, DAY = 100_000, 86_400
 SNOWFLAKES = 1_288_834_974  # Unix seconds, rounded: ids of X count from then on

@@ -15,11 +15,11 @@ from socialcrawl.apps.begin import TEMPLATES, begin
 from socialcrawl.apps.cli import app
 from socialcrawl.apps.offer import tell
 from socialcrawl.errors import SettingsError
+from socialcrawl.kinds.refresh.datasheet import tell_choice
 from socialcrawl.kinds.refresh.make import make_refresh
 from socialcrawl.liveness import Activity
 from socialcrawl.plan import plan
 from socialcrawl.settings import checked, read, stored
-from socialcrawl.store.exports import steering
 
 DAY = 86_400.0
 SPANS = ("auto", "exists", "180d", "90d")
@@ -119,9 +119,7 @@ def test_a_campaign_stops_by_the_bound_unless_it_says_otherwise_and_older_ones_g
 @pytest.mark.parametrize("active", SPANS)
 def test_a_datasheet_says_the_rule_that_the_campaign_goes_by(platform, active):
     settings = revived(platform, refresh={"active": active})
-    said = next(
-        line for line in steering.told("refresh", settings.refresh.model_dump(), platform) if "active is" in line
-    )
+    said = next(line for line in tell_choice(settings.refresh.model_dump(), platform) if "active is" in line)
     assert ("whoever exists" in said) == (settings.refresh.within(platform) is None)
     assert [f"{days}d" for days in re.findall(r"within (\d+)d", said)] == [
         span for span in [settings.refresh.rule(platform)] if span != "exists"

@@ -10,9 +10,9 @@ from storing import a_database, opened
 from tiny import BEGIN, Clock, Wire, parts_of
 
 from socialcrawl.errors import PostsFileError
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.run import run
 from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.store.sql import SqlStore
 
 FORMATS = ("csv", "jsonl", "parquet")

@@ -18,6 +18,7 @@ from socialcrawl.apps.sample_report import apart, count, finite, interval, numbe
 from socialcrawl.apps.screen import Lines, Picture, progress
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError
+from socialcrawl.exporters.export import Wanted
 from socialcrawl.kinds.base import Asked
 from socialcrawl.kinds.reporting import report
 from socialcrawl.mock.server import running
@@ -25,7 +26,6 @@ from socialcrawl.run import run
 from socialcrawl.sample.estimates import Estimate
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
-from socialcrawl.store.exports.export import Wanted
 from socialcrawl.store.summary import summary
 from socialcrawl.store.traces import Traces
 from socialcrawl.words import roughly

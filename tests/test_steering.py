@@ -26,6 +26,7 @@ from socialcrawl.collect.crawl import Collect
 from socialcrawl.collect.estimators import named
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.collect.strategies import Greedy
+from socialcrawl.exporters.export import Wanted
 from socialcrawl.intervals import Interval, difference_of
 from socialcrawl.kinds.collect.steering import LEAST, Compared, Steering, compared, steering
 from socialcrawl.lab.doors import Tape, parts
@@ -35,7 +36,6 @@ from socialcrawl.run import run
 from socialcrawl.sources.known import Known, KnownGraph
 from socialcrawl.store.backup import backup
 from socialcrawl.store.drawn import find_drawn
-from socialcrawl.store.exports.export import Wanted
 from socialcrawl.store.health import readable
 from socialcrawl.store.judgement import Judged, Judgement, Scored, judged
 from socialcrawl.store.traces import Steps, Traces

@@ -20,12 +20,12 @@ from verifying import DECIDED, MADE, checks, copied, lasting
 from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.apps.verifying import prove
 from socialcrawl.errors import StoreError
+from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.restored import DECISIONS, TABLES
 from socialcrawl.imports.export_tables import COLUMNS, read_table
 from socialcrawl.imports.exported import FORMATS
 from socialcrawl.model import unix
 from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.exports.export import Wanted, export
-from socialcrawl.store.exports.restored import DECISIONS, TABLES
 from socialcrawl.verify.exported import ACTIVE_ONLY, HIDDEN, RENUMBERED, verify_export
 
 OUTSIDE = {"name": "../a", "bytes": 1, "sha256": "", "rows": 0}
@@ -145,7 +145,7 @@ def write_checksum(folder, file, count):
 
 def describe(folder, sheet):
     """Write another datasheet.json, and what is made of it."""
-    from socialcrawl.store.exports import datasheet, dictionary
+    from socialcrawl.exporters import datasheet, dictionary
 
     (folder / "datasheet.json").write_text(json.dumps(sheet), "utf-8")
     (folder / "datasheet.md").write_text(datasheet.page(sheet), "utf-8")

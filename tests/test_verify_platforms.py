@@ -12,10 +12,10 @@ from test_refresh_campaign import bring, edges, refreshing
 from verifying import DECIDED, changed, checks, differences, lived
 
 from socialcrawl.apps.erasing import Manner, forget
+from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.lab.posts import read_posts
 from socialcrawl.settings import checked
 from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.exports.export import Wanted, export
 from socialcrawl.verify.exported import RENUMBERED, verify_export
 from socialcrawl.verify.outcomes import NO_PAGE
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED

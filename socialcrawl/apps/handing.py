@@ -14,13 +14,13 @@ from socialcrawl.apps.query import choose_campaign, database
 from socialcrawl.apps.sample_report import judged
 from socialcrawl.apps.steered import describe_gain
 from socialcrawl.errors import SettingsError
+from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.place import check
 from socialcrawl.kinds.collect.steering import steering
 from socialcrawl.kinds.sample.report import drawn
 from socialcrawl.platforms.known import platform
 from socialcrawl.secret import conceal
 from socialcrawl.store.database import opened
-from socialcrawl.store.exports.export import Wanted, export
-from socialcrawl.store.exports.place import check
 from socialcrawl.store.traces import Traces
 from socialcrawl.terminal import write_error, write_json, write_line
 from socialcrawl.words import pluralize

@@ -7,15 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.apps.console import Text
+from socialcrawl.kinds.registry import find_kind
 from socialcrawl.kinds.trace import Met
 from socialcrawl.store.traces import Ask
 from socialcrawl.terminal import write_json
 
-DOES = {"refresh": "tests who of an old dataset is active", "sample": "draws a sample of its topic"}
-NEVER = {
-    "refresh": "it was not tested yet, and no import brought it: others of the dataset link to it",
-    "sample": "no walk has needed it yet: accounts that were read link to it, or are mentioned by it",
-}
 FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic")}
 
 
@@ -24,9 +20,10 @@ def show(console: Console, told: Met, *, as_json: bool) -> None:
     if as_json:
         write_json(json.dumps(asdict(told), ensure_ascii=False))
         return
-    console.print(Text(f"{told.account} in the campaign {told.campaign}, which {DOES[told.kind]}"))
+    kind = find_kind(told.kind)
+    console.print(Text(f"{told.account} in the campaign {told.campaign}, {kind.does}"))
     if not told.asks:
-        console.print(NEVER[told.kind])
+        console.print(kind.unasked)
         return
     table = Table(box=None, pad_edge=False)
     for name in ("decision", "act", "answered (UTC)", "found", "posts", "matches"):
@@ -43,4 +40,4 @@ def _found(ask: Ask) -> str:
     if ask.at is None:
         return ""
     yes, no = FOUND.get(ask.act, ("", ""))
-    return str(ask.missing or (yes if ask.value else no))
+    return ask.missing or (yes if ask.value else no)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from socialcrawl.apps.answer_table import CELL, ROWS, SIZE, hold, show
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.exporters.csv_rows import CsvRows
 from socialcrawl.store.address import Where, where
-from socialcrawl.store.exports.csv_rows import CsvRows
 from socialcrawl.store.filetypes import describe_none
 from socialcrawl.terminal import data_stream, write_error, write_json
 from socialcrawl.words import pluralize

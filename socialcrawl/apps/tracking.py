@@ -101,7 +101,7 @@ BROUGHT: dict[str, Callable[[Visit], str]] = {
     "act": lambda one: one.act,
     "answered (UTC)": lambda one: one.at[:16].replace("T", " ") if one.at else "not yet",
     "asked": _asked,
-    "posts": lambda one: str(one.missing or _count(one.posts)),
+    "posts": lambda one: one.missing or _count(one.posts),
     "matches": lambda one: "" if one.missing else _count(one.occurrences),
 }
 WHY: dict[str, Callable[[Visit], str]] = {

@@ -9,14 +9,14 @@ import numpy as np
 import orjson
 
 from socialcrawl.errors import PostsFileError
+from socialcrawl.exporters.cells import Column
+from socialcrawl.exporters.csv_rows import FORMULA
+from socialcrawl.exporters.sheets import SHEETS
 from socialcrawl.imports.cells import Rows
 from socialcrawl.imports.exported import FORMATS, objects_in
 from socialcrawl.imports.lines import UNREADABLE, opened
 from socialcrawl.imports.parquet import sheet
 from socialcrawl.imports.trouble import Trouble
-from socialcrawl.store.exports.cells import Column
-from socialcrawl.store.exports.csv_rows import FORMULA
-from socialcrawl.store.exports.sheets import SHEETS
 
 NEVER_NULL = ("text",)  # columns whose empty cells in CSV are empty texts
 CHUNK = 20_000  # rows that are read together

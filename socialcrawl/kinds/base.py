@@ -1,7 +1,7 @@
 """The contract of a kind of campaign: all that differs between kinds is asked of one of these."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from socialcrawl.collect.crawl import Collect
@@ -68,6 +68,11 @@ class CrawlKind(ABC):
 
     Attributes:
         facts: its name, its section of the campaign file, and the rules for that.
+        matter: what matters to it, for datasheets.
+        does: what it does, as a clause: "which ...".
+        unasked: what is to be said of an account that it has not asked.
+        drawn: how the accounts that it read were chosen, where they are not chosen by relevance; "" elsewhere.
+        focus: how it prefers accounts, where it does, for the sentence that its collection is no random sample.
         features: the names of the features of its picks.
         dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
         collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
@@ -75,6 +80,11 @@ class CrawlKind(ABC):
     """
 
     facts: ClassVar[KindFacts]
+    matter: ClassVar[str] = ""
+    does: ClassVar[str] = "which is of a kind that another package adds"
+    unasked: ClassVar[str] = "it was not asked yet"
+    drawn: ClassVar[str] = ""
+    focus: ClassVar[str] = ""
     features: ClassVar[Sequence[str]] = COLUMNS
     dataset: ClassVar[bool] = False
     collection: ClassVar[bool] = False
@@ -151,6 +161,11 @@ class CrawlKind(ABC):
         from socialcrawl.kinds.trace import trace_account  # noqa: PLC0415 - plans are made without SQLAlchemy
 
         return trace_account(traces, whole, user)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """Yield sentences for a datasheet on how a campaign chose, from the settings of its section."""
+        del section, platform
+        yield f"kind: `{self.facts.name}`, {self.does}"
 
     def snapshot(self) -> Snapshot | None:
         """Return the table in which campaigns write what they know of each account; None: there is none."""

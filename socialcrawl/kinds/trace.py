@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import Node
+from socialcrawl.sections.kinds import DEFAULT
 from socialcrawl.store.traces import Ask, Begun, Traces
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """An account of a campaign that refreshes or samples, with all that was asked about it, in order."""
+    """An account of a campaign with all that was asked about it, in order."""
 
     campaign: str
     kind: str
@@ -25,7 +26,8 @@ def trace_account(traces: Traces, whole: Begun, user: str) -> Met:
         SettingsError: it does not know the account.
     """
     node = meant(traces, whole, user)
-    return Met(whole.name, str(whole.identity["kind"]), traces.names([node])[node], traces.asks(whole.id, node))
+    name = traces.names([node])[node]
+    return Met(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.asks(whole.id, node))
 
 
 def meant(traces: Traces, whole: Begun, user: str) -> Node:

@@ -79,6 +79,11 @@ DEFAULT = COLLECT
 BUILT_IN = {facts.name: facts for facts in (COLLECT, TRACK, REFRESH, SAMPLE)}
 
 
+def list_foreign_keys(name: str) -> frozenset[str]:
+    """Return the keys of [crawl] that campaigns of the kind called `name` have not."""
+    return frozenset(key for other in BUILT_IN.values() if other.name != name for key in other.crawl)
+
+
 def find_facts(name: str) -> KindFacts:
     """Return what a campaign file has to know of the kind called `name`.
 

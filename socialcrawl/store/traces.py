@@ -78,7 +78,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One decision to ask an account, and what it found; `at` is None while it is open."""
+    """One decision to ask an account, and what it found; `at` is None while it is open, `missing` text as stored."""
 
     n: int
     batch: int
@@ -88,7 +88,12 @@ class Ask:
     value: float | None
     occurrences: int | None
     posts: int | None
-    missing: Unavailable | None
+    missing: str | None
+
+    @property
+    def reason(self) -> Unavailable | None:
+        """Why the account could not be read; None where it could."""
+        return None if self.missing is None else parse_unavailable(self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +183,7 @@ class Traces:
 
     def asks(self, campaign: int, node: Node) -> list[Ask]:
         """Every decision to ask an account, in order."""
-        rows = [row._asdict() for row in self._rows(ASKS, campaign=campaign, node=node)]
-        return [
-            Ask(**row | {"missing": None if (why := row["missing"]) is None else parse_unavailable(why)})
-            for row in rows
-        ]
+        return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
 
     def steps(self, campaign: int) -> Steps:
         """Return all steps of a campaign that collects, in order."""

@@ -1,9 +1,9 @@
 """Which picks an export says were drawn for comparison, held against the seed and settings that decide it."""
 
 from socialcrawl.errors import PostsFileError
+from socialcrawl.exporters.restored import Reader
 from socialcrawl.store.database import Opened
 from socialcrawl.store.drawn import find_drawn
-from socialcrawl.store.exports.restored import Reader
 from socialcrawl.store.traces import Traces
 from socialcrawl.verify.findings import Check
 

@@ -13,16 +13,17 @@ from socialcrawl import __version__
 from socialcrawl.bounds import MAX_LINE
 from socialcrawl.documents import read_text
 from socialcrawl.errors import PostsFileError, SocialcrawlError, StoreError
+from socialcrawl.exporters import dictionary
+from socialcrawl.exporters.copied import find_tested
+from socialcrawl.exporters.datasheet import FORMAT, page
+from socialcrawl.exporters.facts import count_gaps, find_seeds, read_span
+from socialcrawl.exporters.place import SHEETS
+from socialcrawl.exporters.restored import DECISIONS, TABLES, count_picks, restored, sum_posts, sum_requests
 from socialcrawl.imports.export_tables import count_rows, find_forms, read_table
+from socialcrawl.kinds.registry import find_kind
 from socialcrawl.model import MILLS_PER_DOLLAR, unix
+from socialcrawl.sections.kinds import DEFAULT
 from socialcrawl.store.database import Opened
-from socialcrawl.store.exports import dictionary
-from socialcrawl.store.exports.choice import REFRESH
-from socialcrawl.store.exports.copied import find_tested
-from socialcrawl.store.exports.datasheet import FORMAT, page
-from socialcrawl.store.exports.facts import count_gaps, find_seeds, read_span
-from socialcrawl.store.exports.place import SHEETS
-from socialcrawl.store.exports.restored import DECISIONS, TABLES, count_picks, restored, sum_posts, sum_requests
 from socialcrawl.store.linking import PARTIAL, links_of
 from socialcrawl.store.versions import leaves
 from socialcrawl.verify.bills import Bills
@@ -244,7 +245,7 @@ def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> 
     check.prove(check.compare("datasheet.json", "dollars", told["dollars"], dollars))
     course: dict[str, Any] = {"gaps": count_gaps(connection, campaign, told["requests"])}
     course |= read_span(connection, campaign)
-    if told.get("kind") == REFRESH:
+    if find_kind(told.get("kind", DEFAULT.name)).dataset:
         tested = find_tested(connection)
         course["liveness"] = Counter(row["status"] for (name, _), row in tested.items() if name == told["name"])
     else:  # the dataset of a refresh is no list of seeds
@@ -263,7 +264,7 @@ def _check_settings(newest: Mapping[str, Any], told: Mapping[str, Any], why: str
         check.leave(why)
         return check
     version = {name: value for name, value in newest.items() if name != "name"}
-    sheet = {"kind": told.get("kind", "collect"), "seed": told["seed"], **told["settings"]}
+    sheet = {"kind": told.get("kind", DEFAULT.name), "seed": told["seed"], **told["settings"]}
     stored, recomputed = dict(leaves(sheet)), dict(leaves(version))
     for key in sorted({*stored, *recomputed}):
         check.prove(check.compare("datasheet.json", key, stored.get(key), recomputed.get(key)))

@@ -142,7 +142,7 @@ def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[
         held = traces.known(whole, name) if len(found) < most else None
         asks = traces.asks(whole.id, held.node) if held is not None else []
         read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
-        why = asks[-1].missing if asks and not read else None
+        why = asks[-1].reason if asks and not read else None
         if isinstance(why, Reason):
             found.append((name, why))
     return found
@@ -193,7 +193,7 @@ class _Case:
         self._fold(self.before)
         decision = self._decision(self.n)
         links = self._links(self.before)
-        last = self.asks[-1].missing if self.asks else None
+        last = self.asks[-1].reason if self.asks else None
         same = last.node if isinstance(last, SameAs) else None
         state = self._state(met=bool(links or decision))
         everybody = [self.node, *(link.source for link in links), *([] if same is None else [same])]
@@ -233,7 +233,7 @@ class _Case:
         last = self.asks[-1]
         if last.at is None:
             return "open"
-        if isinstance(last.missing, SameAs):
+        if isinstance(last.reason, SameAs):
             return "same"
         if last.act == Act.RESOLVE or self._again():
             return "frontier" if self._open() else "resting" if self.node in self.crawl.resting else "looked-up"

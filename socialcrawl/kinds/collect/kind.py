@@ -19,6 +19,8 @@ class CollectKind(CrawlKind):
     """Campaigns of kind `collect`."""
 
     facts = COLLECT
+    matter = "the accounts and posts that matter most to the topic"
+    focus = "focused crawl asks those accounts first that its estimator expects to say most about the topic,"
     collection = True
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:

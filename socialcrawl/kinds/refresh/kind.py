@@ -1,6 +1,6 @@
 """Campaigns that refresh: test which accounts of an old dataset are still active (Huynh, Mathieu, Viennot)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,13 @@ class RefreshKind(CrawlKind):
     """Campaigns of kind `refresh`. An import brings the accounts that they test."""
 
     facts = REFRESH
+    matter = "the accounts of an old dataset that are still active"
+    does = "which checks which accounts of an old dataset are active, the likely ones first"
+    unasked = "it was not tested yet, and no import brought it: others of the dataset link to it"
+    drawn = """\
+Accounts that were imported are those of an old dataset: what that was drawn from, and how, only its makers know. Those
+that were not tested yet say nothing about its state today. Unless all were tested, those that were are no random
+sample of it, but for the ones that were drawn by lot."""
     features = COLUMNS
     dataset = True
     reuses = False  # an account may have become inactive since
@@ -69,6 +76,13 @@ class RefreshKind(CrawlKind):
 
         super().report(traces, whole, asked)
         return report_refresh(traces, whole)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """See `CrawlKind.tell_choice`."""
+        from socialcrawl.kinds.refresh.datasheet import tell_choice  # noqa: PLC0415 - for exports only
+
+        yield from super().tell_choice(section, platform)
+        yield from tell_choice(section, platform)
 
     def tolerance(self, settings: Settings) -> float:
         """See `CrawlKind.tolerance`."""

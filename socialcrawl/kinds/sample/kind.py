@@ -1,6 +1,6 @@
 """Campaigns that sample: random walks through a topic (Bar-Yossef, Kanungo, Krauthgamer)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.collect.seeds import Seeds
@@ -24,6 +24,13 @@ class SampleKind(CrawlKind):
     """Campaigns of kind `sample`."""
 
     facts = SAMPLE
+    matter = "what the accounts that speak of the topic are like, all of them together"
+    does = "which walks along links at random to draw accounts that speak of the topic"
+    unasked = "no walk has needed it yet: accounts that were read link to it, or are mentioned by it"
+    drawn = """\
+Accounts that walks visited are a random sample of those that speak of the topic and can be reached from the seeds, as
+far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
+chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`)."""
     features = COLUMNS
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Sample:
@@ -61,6 +68,13 @@ class SampleKind(CrawlKind):
         from socialcrawl.kinds.sample.report import report_sample  # noqa: PLC0415 - plans are made without SQLAlchemy
 
         return report_sample(traces, whole, asked.sub)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """See `CrawlKind.tell_choice`."""
+        from socialcrawl.kinds.sample.datasheet import tell_choice  # noqa: PLC0415 - for exports only
+
+        yield from super().tell_choice(section, platform)
+        yield from tell_choice(section)
 
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""

@@ -1,6 +1,6 @@
 """Campaigns that track: find the accounts that count, and go back to them (Kumar et al.; Abiteboul et al.)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.collect.seeds import Seeds
@@ -22,6 +22,11 @@ class TrackKind(CrawlKind):
     """Campaigns of kind `track`."""
 
     facts = TRACK
+    matter = "the accounts that count, and what they write"
+    does = "which finds accounts that count and goes back to them for what they wrote since"
+    focus = """\
+crawl that tracks accounts prefers those that count most by the links that it has seen, and goes back to those that it
+has read for what they wrote since, to some more often than to others,"""
     features = COLUMNS
     collection = True
 
@@ -52,6 +57,13 @@ class TrackKind(CrawlKind):
         from socialcrawl.kinds.track.report import explain_visits  # noqa: PLC0415 - as above
 
         return explain_visits(traces, whole, user)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """See `CrawlKind.tell_choice`."""
+        from socialcrawl.kinds.track.datasheet import tell_choice  # noqa: PLC0415 - for exports only
+
+        yield from super().tell_choice(section, platform)
+        yield from tell_choice(section)
 
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""

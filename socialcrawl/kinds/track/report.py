@@ -14,7 +14,7 @@ from socialcrawl.kinds.base import remember_seeds
 from socialcrawl.kinds.trace import meant
 from socialcrawl.kinds.track.make import make_track
 from socialcrawl.kinds.track.moves import Order, compare, number_places
-from socialcrawl.model import Act, Node, Outcome, Unavailable
+from socialcrawl.model import Act, Node, Outcome
 from socialcrawl.protocols import Batch
 from socialcrawl.settings import Settings, stored
 from socialcrawl.store.statistics import spending
@@ -129,7 +129,7 @@ class Visit:
     at: str | None
     posts: int | None
     occurrences: int | None
-    missing: Unavailable | None
+    missing: str | None
 
 
 @dataclass(frozen=True, slots=True)

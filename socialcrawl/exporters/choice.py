@@ -29,7 +29,9 @@ from sqlalchemy import (
 )
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.kinds.registry import find_kind
 from socialcrawl.model import ANSWERED, ReplyKind
+from socialcrawl.sections.kinds import DEFAULT
 from socialcrawl.store import address, answers
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.database import on_server
@@ -78,7 +80,6 @@ SILENT = """
 delete from export_post where id in (select p.id from post p where p.author not in (select node from export_account))
 """
 KIND = "select identity from campaign where id = :campaign"
-REFRESH = "refresh"
 PEOPLE = """
 insert into export_account select a.node from account a where a.forgotten_at is null and a.node in (
   select node from pick where campaign = :campaign
@@ -120,7 +121,7 @@ class Choice:
         if self.whole:
             return False
         (row,) = self.rows(KIND, campaign=self.numbers[0])
-        return bool(orjson.loads(row.identity).get("kind") == REFRESH)
+        return find_kind(orjson.loads(row.identity).get("kind", DEFAULT.name)).dataset
 
     def by_text(self, column: Any) -> Any:
         """A column of text in the order of its code points, whatever the database's language."""

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import orjson
 
 from socialcrawl.errors import StoreError
-from socialcrawl.store.exports.cells import Column
-from socialcrawl.store.exports.csv_rows import CsvRows
+from socialcrawl.exporters.cells import Column
+from socialcrawl.exporters.csv_rows import CsvRows
 
 
 class Writer(Protocol):

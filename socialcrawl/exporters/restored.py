@@ -12,11 +12,12 @@ import orjson
 from sqlalchemy import Connection, Table, insert, text, update
 from sqlalchemy.exc import DBAPIError
 
+from socialcrawl.exporters.facts import ACTS, POSTS, REQUESTS
 from socialcrawl.garbage import uncollected
 from socialcrawl.model import USEFUL, Act, Reason
+from socialcrawl.sections.kinds import DEFAULT
 from socialcrawl.store.counting import COUNTING
 from socialcrawl.store.database import closed, engine
-from socialcrawl.store.exports.facts import ACTS, POSTS, REQUESTS
 from socialcrawl.store.tables import (
     account,
     campaign,
@@ -150,7 +151,7 @@ class _Restoring:
         return self.twice
 
     def _begin(self, number: int, told: Mapping[str, Any]) -> None:
-        settings = {**told["settings"], "name": told["name"], "kind": told.get("kind", "collect")}
+        settings = {**told["settings"], "name": told["name"], "kind": told.get("kind", DEFAULT.name)}
         values = {"id": number, "name": told["name"], "platform": told["platform"], "seed": told["seed"]}
         texts = {"settings": orjson.dumps(settings).decode(), "identity": "{}", "created_at": told["created_at"]}
         self.connection.execute(insert(campaign).values(values | texts))

@@ -12,8 +12,8 @@ So the word jazz stays although somebody is called @jazz, except in what @jazz w
 import re
 from collections.abc import Mapping, Sequence
 
-from socialcrawl.store.exports.cells import Person
-from socialcrawl.store.exports.pseudonyms import Pseudonyms
+from socialcrawl.exporters.cells import Person
+from socialcrawl.exporters.pseudonyms import Pseudonyms
 
 SHORT = 5  # words of a display name that are looked for; the rest of a longer one goes with them
 LONG_WORD = 8  # letters from which on a username is hidden everywhere

@@ -9,11 +9,12 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
+from socialcrawl.exporters.cells import Person
+from socialcrawl.exporters.choice import Choice
+from socialcrawl.exporters.facts import tell_settings
 from socialcrawl.model import Node, Reason
+from socialcrawl.sections.kinds import DEFAULT
 from socialcrawl.store.decided import find_first_picks, read_aliases
-from socialcrawl.store.exports.cells import Person
-from socialcrawl.store.exports.choice import Choice
-from socialcrawl.store.exports.facts import tell_settings
 from socialcrawl.store.tables import account, outcome, shadow
 from socialcrawl.store.tables import campaign as campaigns
 from socialcrawl.store.traces import Traces
@@ -30,7 +31,7 @@ def versions(choice: Choice) -> Iterator[Row]:
         query = select(campaigns.c.seed, campaigns.c.created_at).where(campaigns.c.id == number)
         seed, created_at = choice.reader.execute(query).one()
         for one in traces.versions(traces.begun(name)):
-            told = {"kind": one.settings.get("kind", "collect"), "seed": seed, **tell_settings(one.settings)}
+            told = {"kind": one.settings.get("kind", DEFAULT.name), "seed": seed, **tell_settings(one.settings)}
             yield name, one.number, one.at or created_at, one.first, orjson.dumps(told).decode(), one.changed
 
 

@@ -15,18 +15,18 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl import __version__
 from socialcrawl.errors import SettingsError
+from socialcrawl.exporters import archive, dictionary, network
+from socialcrawl.exporters.cells import plain
+from socialcrawl.exporters.choice import SOME, Choice, choosing
+from socialcrawl.exporters.datasheet import FORMAT, page
+from socialcrawl.exporters.facts import facts
+from socialcrawl.exporters.hiding import Hiding
+from socialcrawl.exporters.place import beside
+from socialcrawl.exporters.pseudonyms import Pseudonyms
+from socialcrawl.exporters.sheets import SHEETS, Sheet
+from socialcrawl.exporters.written import IDS, WRITERS, Ids, Maker, SafeCsv, pyarrow_version
 from socialcrawl.model import iso
 from socialcrawl.store import address
-from socialcrawl.store.exports import archive, dictionary, network
-from socialcrawl.store.exports.cells import plain
-from socialcrawl.store.exports.choice import SOME, Choice, choosing
-from socialcrawl.store.exports.datasheet import FORMAT, page
-from socialcrawl.store.exports.facts import facts
-from socialcrawl.store.exports.hiding import Hiding
-from socialcrawl.store.exports.place import beside
-from socialcrawl.store.exports.pseudonyms import Pseudonyms
-from socialcrawl.store.exports.sheets import SHEETS, Sheet
-from socialcrawl.store.exports.written import IDS, WRITERS, Ids, Maker, SafeCsv, pyarrow_version
 from socialcrawl.store.trouble import told
 from socialcrawl.words import pluralize
 

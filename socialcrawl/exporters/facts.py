@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 import orjson
 from sqlalchemy import Connection, text
 
+from socialcrawl.exporters.cells import Person
+from socialcrawl.exporters.choice import Choice
+from socialcrawl.exporters.hiding import Hiding
+from socialcrawl.kinds.registry import find_kind
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.sections.kinds import DEFAULT, find_facts, list_foreign_keys
 from socialcrawl.store.counting import COUNTING
-from socialcrawl.store.exports.cells import Person
-from socialcrawl.store.exports.choice import Choice
-from socialcrawl.store.exports.hiding import Hiding
-from socialcrawl.store.exports.steering import COLLECTS, KINDS, REFRESH
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
 TOLD = {
@@ -101,14 +102,15 @@ def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[s
 def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> dict[str, Any]:
     (about,) = choice.rows(CAMPAIGN, campaign=number)
     had = [orjson.loads(row.settings) for row in (about, *choice.rows(VERSIONS, campaign=number))]
-    kind = had[-1].get("kind")
+    name = had[-1].get("kind", DEFAULT.name)
+    kind = find_kind(name)
     # One that asked the platform at any time was none.
     rehearsal = all(_elsewhere((settings.get("source") or {}).get("base_url")) for settings in had)
     requests = _rows(choice.rows(REQUESTS, campaign=number))
     mills = sum(row.pop("mills") for row in requests)
     return {
         "name": about.name,
-        **({"kind": kind} if kind in KINDS else {}),
+        **({} if name == DEFAULT.name else {"kind": name}),
         "platform": about.platform,
         "seed": about.seed,
         "created_at": about.created_at,
@@ -117,7 +119,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         **({"judged_by_tree": True} if (had[-1].get("sample") or {}).get("tree") else {}),
         "counting": orjson.loads(about.identity).get(COUNTING, 1),  # the rule by which keywords are counted
         # An old dataset is no list of seeds: all of it is in the tables.
-        "seeds": [] if kind == REFRESH else _seeds(choice, number, hiding, ids=ids),
+        "seeds": [] if kind.dataset else _seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
         **read_span(choice.reader, number),
         "requests": requests,
@@ -125,7 +127,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
         "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
         "epochs": _rows(choice.rows(EPOCHS, campaign=number)),
         "gaps": count_gaps(choice.reader, number, requests),
-        **({"liveness": _living(choice, about.name)} if kind == REFRESH else {}),
+        **({"liveness": _living(choice, about.name)} if kind.dataset else {}),
     }
 
 
@@ -173,13 +175,15 @@ def tell_settings(given: dict[str, Any], hiding: Hiding | None = None) -> dict[s
         hiding: how people are made unreadable in the words of its topic; None: they are named.
     """
     told: dict[str, Any] = {}
-    kind = given.get("kind")
-    for section, names in {**TOLD, **({str(kind): None} if kind in KINDS else {})}.items():
+    kind = given.get("kind", DEFAULT.name)
+    own = {} if find_facts(kind).section is None else {kind: None}
+    for section, names in {**TOLD, **own}.items():
         held = given.get(section)
         if isinstance(held, dict):
             told[section] = {name: value for name, value in held.items() if _may_be_told(section, name, names)}
-    if kind in KINDS and "crawl" in told:
-        told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in COLLECTS}
+    if "crawl" in told:
+        foreign = list_foreign_keys(kind)
+        told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in foreign}
     if any((given.get("sample") or {}).get(name) for name in WIDER) and "sample" in told:
         told["sample"]["wider_patterns"] = [HIDDEN]  # walks with focus = "ancestor" have some
     if "topic" in told:

@@ -9,9 +9,9 @@ from tempfile import mkdtemp
 
 from socialcrawl.documents import read_text
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.exporters.datasheet import FORMAT
 from socialcrawl.folders import put
 from socialcrawl.permissions import folder_mode
-from socialcrawl.store.exports.datasheet import FORMAT
 
 SHEETS = ("datasheet.json", "datasheet.md")
 

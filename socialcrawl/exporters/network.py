@@ -15,9 +15,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from sqlalchemy import text
 
-from socialcrawl.store.exports.cells import Person
-from socialcrawl.store.exports.choice import SOME, Choice
-from socialcrawl.store.exports.pseudonyms import Pseudonyms
+from socialcrawl.exporters.cells import Person
+from socialcrawl.exporters.choice import SOME, Choice
+from socialcrawl.exporters.pseudonyms import Pseudonyms
 
 # What XML 1.0 cannot hold, however it is quoted.
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

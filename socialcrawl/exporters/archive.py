@@ -18,7 +18,7 @@ from sqlalchemy import select
 
 from socialcrawl import __version__
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.store.exports.choice import Choice
+from socialcrawl.exporters.choice import Choice
 from socialcrawl.store.tables import request, response
 
 SECRET = ("authorization", "cookie", "set-cookie", "proxy-authorization")

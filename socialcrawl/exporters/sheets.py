@@ -8,10 +8,10 @@ from sqlalchemy import Select, func, literal, select, table
 from sqlalchemy import column as field
 from sqlalchemy import null as nothing
 
+from socialcrawl.exporters.cells import Column, Person
+from socialcrawl.exporters.choice import Choice, accounts, page_of, places, posts
+from socialcrawl.exporters.decisions import seeds, shadows, versions
 from socialcrawl.store.drawn import find_drawn
-from socialcrawl.store.exports.cells import Column, Person
-from socialcrawl.store.exports.choice import Choice, accounts, page_of, places, posts
-from socialcrawl.store.exports.decisions import seeds, shadows, versions
 from socialcrawl.store.tables import (
     account,
     campaign,

@@ -6,12 +6,12 @@ from typing import Any
 from sqlalchemy import Column as Field
 from sqlalchemy import MetaData, Table, Text, select
 
+from socialcrawl.exporters.cells import NAMES, Column, Person
+from socialcrawl.exporters.choice import Choice
+from socialcrawl.exporters.prose import SHORT, Known, words_of
+from socialcrawl.exporters.pseudonyms import Pseudonyms
 from socialcrawl.model import SAME_AS
 from socialcrawl.store.bulk import Lookup, among, inserting
-from socialcrawl.store.exports.cells import NAMES, Column, Person
-from socialcrawl.store.exports.choice import Choice
-from socialcrawl.store.exports.prose import SHORT, Known, words_of
-from socialcrawl.store.exports.pseudonyms import Pseudonyms
 from socialcrawl.store.tables import account
 
 

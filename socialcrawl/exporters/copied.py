@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, text
 
-from socialcrawl.store.erasure.sparing import FORGOTTEN
-from socialcrawl.store.exports.cells import Person
+from socialcrawl.exporters.cells import Person
+from socialcrawl.model import Reason
 from socialcrawl.store.views import LIVENESS
 
 NAMES = "select node, platform_id, username from account where node in (select value from json_each(:keys))"
@@ -45,7 +45,7 @@ def find_mentioned(connection: Connection, posts: Sequence[str]) -> dict[str, li
 def find_tested(connection: Connection) -> dict[tuple[str, int], dict[str, Any]]:
     """Return what the last test of each account found, as view `liveness` has it, by campaign and node."""
     rows = (dict(zip(LIVENESS.columns, row, strict=True)) for row in connection.execute(text(LIVENESS.sql)))
-    return {(row["campaign"], row["node"]): row for row in rows if row["status"] != FORGOTTEN}
+    return {(row["campaign"], row["node"]): row for row in rows if row["status"] != Reason.FORGOTTEN}
 
 
 def _about(connection: Connection, sql: str, keys: Sequence[Any]) -> Sequence[Any]:

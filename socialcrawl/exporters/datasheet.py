@@ -7,11 +7,11 @@ preprocessing, uses, distribution, maintenance. Every number in it is read from 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.store.exports.steering import DRAWN, MATTERS, REFRESH, TRACK, told
+from socialcrawl.kinds.registry import find_kind
+from socialcrawl.sections.kinds import DEFAULT, list_kinds
 from socialcrawl.words import pluralize
 
 FORMAT = "socialcrawl export"  # by which a folder is known as an export of ours
-MATTER = "the accounts and posts that matter most to the topic"
 WORDS = ("keywords", "patterns")
 SHOWN = 50  # seeds that the page names; all are in the JSON
 
@@ -24,10 +24,6 @@ CHOSEN = """\
  It is no random sample: a
 {chosen} and its choice depends
 on the seeds. Shares and averages over these posts say nothing about the platform as a whole."""
-COLLECTED = "focused crawl asks those accounts first that its estimator expects to say most about the topic,"
-TRACKED = """\
-crawl that tracks accounts prefers those that count most by the links that it has seen, and goes back to those that it
-has read for what they wrote since, to some more often than to others,"""
 TERMS = """\
 The texts belong to their authors, and the platform's terms bind whoever receives them. Under X's developer agreement
 and policy, others may be given the ids of posts and users (`--format ids`), from which they fetch what is still public;
@@ -100,10 +96,11 @@ def _reading(names: Sequence[str]) -> Iterator[str]:
 
 def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:
     """How the accounts came to be the ones they are, of each kind of campaign."""
-    kinds = [campaign.get("kind") for campaign in campaigns] or [None]
-    focused = [said for kind, said in ((None, COLLECTED), (TRACK, TRACKED)) if kind in kinds]
+    names = {campaign.get("kind", DEFAULT.name) for campaign in campaigns} or {DEFAULT.name}
+    kinds = [find_kind(name) for name in list_kinds() if name in names]
+    focused = [kind.focus for kind in kinds if kind.focus]
     chosen = [CHOSEN.format(chosen="\na ".join(focused))] if focused else [""]
-    return "\n".join([*chosen, *(said for kind, said in DRAWN.items() if kind in kinds)])
+    return "\n".join([*chosen, *(kind.drawn for kind in kinds if kind.drawn)])
 
 
 def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
@@ -119,15 +116,16 @@ def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
-    settings, gaps, kind = found["settings"], found["gaps"], found.get("kind")
-    yield f"Motivation: {MATTERS.get(kind or '', MATTER)}"
-    if kind != REFRESH:
+    settings, gaps, named = found["settings"], found["gaps"], found.get("kind")
+    kind = find_kind(named or DEFAULT.name)
+    yield f"Motivation: {kind.matter}"
+    if not kind.dataset:
         yield from _begun(settings.get("topic", {}), found["seeds"])
-    if kind is not None:
-        yield from (f"- {said}" for said in told(kind, settings.get(kind, {}), found["platform"]))
+    if named is not None:
+        yield from (f"- {said}" for said in kind.tell_choice(settings.get(named, {}), found["platform"]))
     yield from (f"- {said}" for said in found.get("notes", ()))
-    seeding = [] if kind == REFRESH else ["seeds"]
-    for section in (*seeding, "crawl", *([kind] if kind else []), "budget", "source"):
+    seeding = [] if kind.dataset else ["seeds"]
+    for section in (*seeding, "crawl", *([named] if named else []), "budget", "source"):
         given = ", ".join(f"{name} = {_code(value)}" for name, value in settings.get(section, {}).items())
         yield f"- [{section}] {given or '(not told)'}"
     yield f"- seed of all random draws: {found['seed']}"

@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from socialcrawl.store.exports.cells import Column
-from socialcrawl.store.exports.sheets import SHEETS, Sheet
-from socialcrawl.store.exports.written import IDS
+from socialcrawl.exporters.cells import Column
+from socialcrawl.exporters.sheets import SHEETS, Sheet
+from socialcrawl.exporters.written import IDS
 from socialcrawl.store.tables import metadata
 from socialcrawl.store.views import CAMPAIGN, VIEWS
 
