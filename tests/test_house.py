@@ -175,6 +175,28 @@ def test_files_and_functions_keep_their_measures():
     assert not {name: n for name, n in lengths.items() if n > 50}
 
 
+KINDS = {"collect", "track", "refresh", "sample"}
+KNOW_KINDS = ("kinds/", "sections/kinds.py", "lab/", "mock/")
+
+
+def test_no_module_but_the_kinds_themselves_asks_which_kind_a_campaign_is_of():
+    found = []
+    for path in FILES:
+        if not relative(path).startswith(KNOW_KINDS):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Compare) and _names_a_kind(node):
+                    found.append(f"{relative(path)}:{node.lineno} {ast.unparse(node)}")
+    assert not found
+
+
+def _names_a_kind(comparison):
+    """Whether a comparison of something called kind has the name of a kind, or the constant of one."""
+    parts = [one for side in (comparison.left, *comparison.comparators) for one in ast.walk(side)]
+    texts = {one.value for one in parts if isinstance(one, ast.Constant)}
+    constants = {one.id.lower() for one in parts if isinstance(one, ast.Name) and one.id.isupper()}
+    return "kind" in ast.unparse(comparison) and bool((texts | constants) & KINDS)
+
+
 def test_every_public_name_has_a_docstring():
     bare = []
     for path in FILES:

@@ -18,6 +18,7 @@ from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.imports.datasets import describe_members, gathered, spoken
 from socialcrawl.imports.naming import Naming
 from socialcrawl.imports.trouble import Trouble
+from socialcrawl.kinds.registry import find_kind, kind_of
 from socialcrawl.plan import about
 from socialcrawl.platforms import known
 from socialcrawl.relevance import Hits
@@ -25,7 +26,7 @@ from socialcrawl.reports.audited import GROUPS, Audited, Audits, audited
 from socialcrawl.reports.holdings import Listing
 from socialcrawl.sample.audit import Gap
 from socialcrawl.sample.estimates import Estimate
-from socialcrawl.sections.kinds import SAMPLE
+from socialcrawl.sections.kinds import BUILT_IN
 from socialcrawl.settings import Settings, read
 from socialcrawl.store.address import where
 from socialcrawl.store.filetypes import CAMPAIGN, DATABASE, EXPORT, OTHER, find_campaigns, read_campaign, recognize
@@ -67,7 +68,7 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         PostsFileError: a list of accounts cannot be read.
     """
     settings = read(wanted.campaign)
-    if settings.kind != SAMPLE.name:
+    if not kind_of(settings).sample:
         raise SettingsError(_no_sample(wanted.campaign, settings))
     if wanted.on_topic and not wanted.held:
         raise SettingsError("--on-topic says it of a file of accounts: name one with --held.")
@@ -91,11 +92,12 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
 
 def _no_sample(file: Path, settings: Settings) -> str:
     """Return that a campaign file is of another kind, and which to give."""
-    samples = [str(one.path) for one in find_campaigns(file.parent) if one.kind == SAMPLE.name]
+    near = [one for one in find_campaigns(file.parent) if one.kind in BUILT_IN]
+    samples = [str(one.path) for one in near if find_kind(one.kind).sample]
     which = f", such as {' or '.join(samples)}" if samples else ""
     return (
         f"{file} is a campaign of kind {settings.kind}, but an audit needs a sample: give the file of a campaign of "
-        f'kind = "{SAMPLE.name}"{which}, and --of {settings.name} to audit this one.'
+        f'kind = "sample"{which}, and --of {settings.name} to audit this one.'
     )
 
 

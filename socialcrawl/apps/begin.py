@@ -7,6 +7,7 @@ from pathlib import Path
 from socialcrawl.errors import SettingsError
 from socialcrawl.keywords import AS_OPTIONS, check_keywords
 from socialcrawl.resources import folder
+from socialcrawl.sections.kinds import BUILT_IN, DEFAULT, KindFacts
 
 TEMPLATES = {
     "x": "campaign.toml",
@@ -14,14 +15,8 @@ TEMPLATES = {
     "mastodon": "campaign-mastodon.toml",
     "web": "campaign-web.toml",
 }
-REFRESH = "refresh"
-KINDS: dict[str, tuple[str, ...]] = {
-    "collect": (),
-    "track": ("crawl", "track"),
-    "refresh": ("topic", "seeds", "crawl", "track"),
-    "sample": ("crawl", "track"),
-}
-"""The kinds, and the sections of a template that they have not, or otherwise."""
+OF_DEFAULT = ("crawl", "track")
+"""Sections of the templates that are for campaigns of the default kind, or show another."""
 NEXT = {
     "x": "edit it, export X_BEARER_TOKEN",
     "bluesky": "edit it (name seeds, or an app password: search is often closed to others)",
@@ -46,15 +41,16 @@ def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "col
     """
     if platform not in TEMPLATES:
         raise SettingsError(f"There is no platform {platform!r}: give one of {', '.join(TEMPLATES)}.")
-    if kind not in KINDS:
-        raise SettingsError(f"There is no template for {kind!r}: give one of {', '.join(KINDS)}.")
+    if kind not in BUILT_IN:
+        raise SettingsError(f"There is no template for {kind!r}: give one of {', '.join(BUILT_IN)}.")
+    dataset = "seeds" in (facts := BUILT_IN[kind]).idle
     text = (folder("config") / TEMPLATES[platform]).read_text("utf-8")
-    if kind == REFRESH and keywords:
+    if dataset and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: leave the keywords out.")
     check_keywords(keywords, AS_OPTIONS)
-    if KINDS[kind]:
-        text = _of_kind(text, kind)
-    if kind == REFRESH:
+    if facts is not DEFAULT:
+        text = _of_kind(text, facts)
+    if dataset:
         text = _of_dataset(text, platform)
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
     listed = ", ".join(_quoted(word) for word in keywords)
@@ -74,20 +70,21 @@ def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "col
         raise SettingsError(f"{path} cannot be written ({error.strerror}): name another file.") from error
     except UnicodeEncodeError as error:
         raise SettingsError("A keyword is not valid text: type it again.") from error
-    if kind == REFRESH:
+    if dataset:
         return f"{REFRESHING[platform]}, bring the dataset: socialcrawl import FILES --as dataset --campaign {path}"
     return NEXT[platform]
 
 
-def _of_kind(text: str, kind: str) -> str:
-    """A template for campaigns of another kind: its own sections in place of those that it has not."""
+def _of_kind(text: str, facts: KindFacts) -> str:
+    """Return a template for campaigns of another kind: its own sections in place of those that it has not."""
+    lacking = (*facts.idle, *OF_DEFAULT)
     parts = re.split(r"^(?=#? ?\[\w+\])", text, flags=re.MULTILINE)
     head, *sections = (
-        part for part in parts if (found := re.match(r"#? ?\[(\w+)\]", part)) is None or found[1] not in KINDS[kind]
+        part for part in parts if (found := re.match(r"#? ?\[(\w+)\]", part)) is None or found[1] not in lacking
     )
     head = re.sub(r"^# kind = .*\n", "", head, flags=re.MULTILINE)
-    head = re.sub(r"^(name = .*\n)", rf'\1kind = "{kind}"\n', head, count=1, flags=re.MULTILINE)
-    own = (folder("config") / f"kind-{kind}.toml").read_text("utf-8")
+    head = re.sub(r"^(name = .*\n)", rf'\1kind = "{facts.name}"\n', head, count=1, flags=re.MULTILINE)
+    own = (folder("config") / f"kind-{facts.name}.toml").read_text("utf-8")
     place = next(i for i, part in enumerate(sections) if part.startswith("[budget]"))
     return "".join([head, *sections[:place], own + "\n", *sections[place:]])
 

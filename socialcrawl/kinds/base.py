@@ -76,6 +76,7 @@ class CrawlKind(ABC):
         features: the names of the features of its picks.
         dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
         collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
+        sample: whether what it draws is a sample, on which an audit rests.
         reuses: whether answers that the database has from a short while ago count.
     """
 
@@ -88,6 +89,7 @@ class CrawlKind(ABC):
     features: ClassVar[Sequence[str]] = COLUMNS
     dataset: ClassVar[bool] = False
     collection: ClassVar[bool] = False
+    sample: ClassVar[bool] = False
     reuses: ClassVar[bool] = True
 
     @abstractmethod

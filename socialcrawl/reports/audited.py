@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.kinds.registry import kind_of
 from socialcrawl.kinds.reporting import kind_of_stored
 from socialcrawl.kinds.sample.report import HALF, UNTOLD, Drawn, drawn, lacking, spoken
 from socialcrawl.model import Node
@@ -18,7 +19,6 @@ from socialcrawl.sample.audit import Audit, Gap, Outlook
 from socialcrawl.sample.communities import communities
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.parts import Part
-from socialcrawl.sections.kinds import SAMPLE
 from socialcrawl.settings import Settings
 from socialcrawl.store.traces import Begun, Traces
 from socialcrawl.words import pluralize
@@ -124,7 +124,7 @@ def audited(
 
 
 def _sample(traces: Traces, settings: Settings) -> Drawn:
-    if settings.kind != SAMPLE.name:
+    if not kind_of(settings).sample:
         raise SettingsError(
             f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
         )

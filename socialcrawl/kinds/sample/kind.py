@@ -32,6 +32,7 @@ Accounts that walks visited are a random sample of those that speak of the topic
 far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
 chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`)."""
     features = COLUMNS
+    sample = True
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Sample:
         """See `CrawlKind.make_crawl`."""
