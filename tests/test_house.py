@@ -180,12 +180,13 @@ KNOW_KINDS = ("kinds/", "sections/kinds.py", "lab/", "mock/")
 
 
 def test_no_module_but_the_kinds_themselves_asks_which_kind_a_campaign_is_of():
-    found = []
-    for path in FILES:
-        if not relative(path).startswith(KNOW_KINDS):
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Compare) and _names_a_kind(node):
-                    found.append(f"{relative(path)}:{node.lineno} {ast.unparse(node)}")
+    found = [
+        f"{relative(path)}:{node.lineno} {ast.unparse(node)}"
+        for path in FILES
+        if not relative(path).startswith(KNOW_KINDS)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Compare) and _names_a_kind(node)
+    ]
     assert not found
 
 
