@@ -253,18 +253,18 @@ def test_a_note_says_which_accounts_of_a_file_are_counted(tmp_path):
     for name, column in {"posts.csv": "author_id", "picks.csv": "account", "links.csv": "", "accounts.csv": ""}.items():
         held = tmp_path / "out" / name
         (one,) = json.loads(asked(file, "--held", held, "--json").stdout)["datasets"]
-        (said[name],) = [note for note in one["notes"] if note.startswith("counted are")]
+        (said[name],) = [note for note in one["notes"] if note.startswith("the audit counts")]
         if column:
             with held.open(encoding="utf-8", newline="") as text:
                 assert one["read"] == len({row[column] for row in csv.DictReader(text)} - {""})
     assert said == {
-        "posts.csv": "counted are the authors of its posts",
-        "picks.csv": "counted are the accounts in its column account",
-        "links.csv": "counted are the accounts at both ends of its links",
-        "accounts.csv": "counted are the accounts in its columns platform_id and username",
+        "posts.csv": "the audit counts the authors of its posts",
+        "picks.csv": "the audit counts the accounts in its column account",
+        "links.csv": "the audit counts the accounts at both ends of its links",
+        "accounts.csv": "the audit counts the accounts in its columns platform_id and username",
     }
     shown = asked(file, "--held", tmp_path / "ids.txt")
-    assert "note: counted are its accounts" in shown.stdout
+    assert "the audit counts" not in shown.stdout
     assert "not settled whether the share held and the size of a topic are such metrics: you decide" in shown.stderr
 
 

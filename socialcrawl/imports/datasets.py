@@ -194,7 +194,9 @@ def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
 
 
 def describe_members(path: Path, naming: Naming) -> str:
-    """Return which accounts of a file `gathered` takes: authors of its posts, ends of its links, or those it names.
+    """Return which accounts of a file `gathered` takes: authors of its posts, ends of its links, those in columns.
+
+    "" for a list that names nothing else.
 
     Args:
         path: the file.
@@ -209,10 +211,10 @@ def describe_members(path: Path, naming: Naming) -> str:
         reader = _reader(table)
         if isinstance(reader, _Links):
             alone = all(len(columns) == 1 for _, columns in islice(table.chunks, 1))
-            return "its accounts" if alone else "the accounts at both ends of its links"
+            return "" if alone else "the accounts at both ends of its links"
         places = [place for place in (reader.ids, reader.names) if place is not None]
         columns = " and ".join((table.names or [])[place] for place in places if table.names)
-        return f"the accounts in its column{'s' if len(places) > 1 else ''} {columns}" if columns else "its accounts"
+        return f"the accounts in its column{'s' if len(places) > 1 else ''} {columns}" if columns else ""
 
 
 def _reader(table: Grid) -> "_Links | _Accounts":

@@ -196,7 +196,7 @@ def listed(judge: Judge, name: str, given: Listing) -> Dataset:
     if given.on_topic and (off := says.count(False)):
         notes.append(f"{off:,} of its accounts are off topic by what was read of them, and count as that")
     notes += _nameless(judge, given.whos)
-    notes += [f"counted are {given.members}"] if given.members else []
+    notes += [f"the audit counts {given.members}"] if given.members else []
     read, left = np.array([*numbered], np.int64), 0 if given.on_topic else unjudged
     return Dataset(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
 
