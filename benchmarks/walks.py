@@ -11,7 +11,7 @@ from socialcrawl.lab.doors import Tape, parts
 from socialcrawl.model import Node
 from socialcrawl.run import run
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.how import How
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sources.known import Known, KnownGraph
 
 TITLE = "Walks through a known graph of 1,000,000 nodes and 10,000,000 links, half of it on topic"
@@ -28,18 +28,20 @@ def measure() -> list[Figure]:
     graph = _graph()
     figures: list[Figure] = []
     for name, how in (
-        ("unfocused", How("none", walkers=MANY)),
-        ("hard focus", How("hard", walkers=MANY)),
-        ("trial and error, k = 3", How("trial", k=3, walkers=MANY)),
-        ("neighbourhood, B = 10", How("neighbourhood", walkers=MANY)),
+        ("unfocused", WalkRules("none", burn_in=0, inward=False, walkers=MANY)),
+        ("hard focus", WalkRules("hard", burn_in=0, inward=False, walkers=MANY)),
+        ("trial and error, k = 3", WalkRules("trial", burn_in=0, inward=False, k=3, walkers=MANY)),
+        ("neighbourhood, B = 10", WalkRules("neighbourhood", burn_in=0, inward=False, walkers=MANY)),
     ):
         crawl, seconds = _walked(graph, how, FETCHES)
         target = "over 50,000" if how.focus == "none" else ""
         figures.append(Figure(f"{name}, {MANY:,} walks: nodes read a second", f"{FETCHES / seconds:,.0f}", target))
         figures.append(Figure(f"{name}: steps a second", f"{_steps(crawl) / seconds:,.0f}"))
-    crawl, seconds = _walked(graph, How("none"), ALONE)
+    crawl, seconds = _walked(graph, WalkRules("none", walkers=1, burn_in=0, inward=False), ALONE)
     figures.append(Figure("unfocused, one walk: nodes read a second", f"{ALONE / seconds:,.0f}"))
-    crawl, seconds = _walked(_graph(1_000, 10_000), How("none", length=500_000, idle=500_000), None)
+    crawl, seconds = _walked(
+        _graph(1_000, 10_000), WalkRules("none", walkers=1, burn_in=0, inward=False, length=500_000, idle=500_000), None
+    )
     figures.append(
         Figure("one walk over 1,000 nodes that are known: steps a second", f"{_steps(crawl) / seconds:,.0f}")
     )
@@ -55,7 +57,7 @@ def _graph(nodes: int = NODES, links: int = LINKS) -> KnownGraph:
     return KnownGraph(indptr, targets, np.ones(links), (draw.random(nodes) < 0.5).astype(np.float64))
 
 
-def _walked(graph: KnownGraph, how: How, steps: int | None) -> tuple[Sample, float]:
+def _walked(graph: KnownGraph, how: WalkRules, steps: int | None) -> tuple[Sample, float]:
     seeds = Seeds(names=[Node(node) for node in range(min(graph.size, 4 * how.walkers))], known=True)
     crawl = Sample(seeds, how, steps)
     with uncollected():

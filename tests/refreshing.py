@@ -5,8 +5,8 @@ import numpy as np
 from socialcrawl.model import Node, Outcome, Pick, Stop
 from socialcrawl.protocols import Columns
 from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.how import How
 from socialcrawl.refresh.old import Old
+from socialcrawl.refresh.rules import RefreshRules
 
 
 def web(size, links, seed=0, sites=5):
@@ -58,7 +58,7 @@ def order_of(history):
 
 
 def refresh(old=None, seed=1, steps=None, width=1, **how):
-    return Refresh(How(**how), seed, steps, lambda act: width if act == "probe" else 1, old=old)
+    return Refresh(RefreshRules(**how), seed, steps, lambda act: width if act == "probe" else 1, old=old)
 
 
 class InColumns:

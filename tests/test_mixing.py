@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from test_house import ROOT
-from walking import both, known, tangle, walk
+from walking import WalkRules, both, known, tangle, walk
 
 sys.path.insert(0, str(ROOT))
 
@@ -16,7 +16,6 @@ from socialcrawl.lab.sampling.truths import reached
 from socialcrawl.sample.estimates import PIECES, Series, share
 from socialcrawl.sample.evidence import evidence
 from socialcrawl.sample.gap import relaxation
-from socialcrawl.sample.how import How
 from socialcrawl.sample.mixing import Verdict
 from socialcrawl.sample.variance import between, cut
 
@@ -41,7 +40,7 @@ def camps(size=60, bridges=2):
 
 def seen(graph, steps, seeds=range(8), **more):
     """What a crawl of so many steps tells with."""
-    crawl, _ = walk(graph, How(**{**HOW, "walkers": len(seeds), **more}), steps, seeds=list(seeds), size=8)
+    crawl, _ = walk(graph, WalkRules(**{**HOW, "walkers": len(seeds), **more}), steps, seeds=list(seeds), size=8)
     return evidence(crawl.walks), crawl
 
 
@@ -96,7 +95,7 @@ def test_a_share_is_never_known_better_than_the_weights_of_the_visits_allow():
 
 
 def test_nothing_is_shown_before_the_first_draw_counts():
-    crawl, _ = walk(town(), How(**HOW, walkers=4), 8, seeds=[0, 1, 2, 3])
+    crawl, _ = walk(town(), WalkRules(**HOW, walkers=4), 8, seeds=[0, 1, 2, 3])
     verdict = evidence(crawl.walks).verdict
     assert (verdict.enough, verdict.whole, verdict.why) == (False, False, ("no draw counts yet",))
     assert verdict.steps == 10

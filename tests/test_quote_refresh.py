@@ -28,7 +28,7 @@ from socialcrawl.mock.world import build_world
 from socialcrawl.plan import plan
 from socialcrawl.policies import policy
 from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.how import How
+from socialcrawl.refresh.rules import RefreshRules
 from socialcrawl.store.statistics import done as done_of
 
 BY_ID, BY_NAME, FEED = "/2/users", "/2/users/by", "/xrpc/app.bsky.feed.getAuthorFeed"
@@ -62,7 +62,7 @@ def test_no_order_takes_more_requests_than_at_most_from_whatever_test_on(  # noq
 ):
     old, active = web(size, 3 * size)
     named = np.random.default_rng(1).random(size) < share
-    how = How(rank="pa", training="pagerank", z=z, check=check)
+    how = RefreshRules(rank="pa", training="pagerank", z=z, check=check)
     history = drive(Refresh(how, 1, None, lambda _: width, old=old), active, together)
     kept, tested = 0, 0
     while kept < len(history) and tested + len(history[kept][0]) <= begin:

@@ -6,9 +6,9 @@ from refreshing import bring, drive, lines_of, order_of, refresh, said, web
 
 from socialcrawl.model import Node, Pick, SameAs, Stop
 from socialcrawl.refresh.cost import shared_out
-from socialcrawl.refresh.how import How
 from socialcrawl.refresh.old import Old
 from socialcrawl.refresh.ranks import DYNAMIC, RANKS, SAMPLED, STATIC, Ranks
+from socialcrawl.refresh.rules import RefreshRules
 
 
 def referee(old, active, rank, z, seed=1):
@@ -379,8 +379,8 @@ def test_workers_share_each_round_by_place_and_need_each_others_training_results
 )
 def test_settings_that_make_no_sense_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
-        How(**wrong)
-    How(fraction=0.5, training="pagerank", check=10)
+        RefreshRules(**wrong)
+    RefreshRules(fraction=0.5, training="pagerank", check=10)
 
 
 # -- dpr

@@ -110,7 +110,7 @@ def test_a_campaign_stops_by_the_bound_unless_it_says_otherwise_and_older_ones_g
         revived(refresh={"fraction": 0.9, "check": 10, **more})
         for more in ({}, {"stop": "bound"}, {"stop": "estimate"})
     )
-    assert [make_refresh(one).how.stop for one in (plain, bound, other)] == ["bound", "bound", "estimate"]
+    assert [make_refresh(one).rules.stop for one in (plain, bound, other)] == ["bound", "bound", "estimate"]
     assert plain.identity([]) == bound.identity([]) != other.identity([])
     assert "stop" not in plain.identity([])["refresh"]
 

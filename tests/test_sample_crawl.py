@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from walking import Searching, both, known, rows, tangle, walk
+from walking import Searching, WalkRules, both, known, rows, tangle, walk
 from wild import many
 
 from socialcrawl.chance import chance, stream
@@ -15,7 +15,7 @@ from socialcrawl.lab.doors import Tape
 from socialcrawl.luck import draws
 from socialcrawl.model import Outcome, Pick, SameAs
 from socialcrawl.sample.crawl import REST, Sample
-from socialcrawl.sample.how import FOCUSES, How
+from socialcrawl.sample.rules import FOCUSES
 
 SIZE = 40
 GRAPH = known(SIZE, tangle(SIZE, 90, 2), range(0, SIZE, 2))
@@ -77,7 +77,7 @@ def state(crawl):
 
 
 HOWS = st.builds(
-    How,
+    WalkRules,
     focus=st.sampled_from(FOCUSES),
     k=st.integers(1, 2),
     b=st.just(2),
@@ -134,7 +134,7 @@ def test_no_node_is_asked_again_but_after_a_failure_and_every_pick_is_numbered(h
 
 
 def test_a_walk_goes_along_its_lists_from_node_to_node() -> None:
-    crawl, _ = walk(GRAPH, How("none", walkers=3, length=200, trap="off"), seeds=SEEDS)
+    crawl, _ = walk(GRAPH, WalkRules("none", walkers=3, length=200, trap="off"), seeds=SEEDS)
     visits, lists = crawl.visits(), crawl.walks.lists
     for i in range(len(visits.node) - 1):
         place = lists.place(int(visits.node[i]))
@@ -147,7 +147,9 @@ def test_a_walk_goes_along_its_lists_from_node_to_node() -> None:
 
 
 def test_hard_focus_stays_where_the_neighbour_drawn_is_off_topic_and_that_is_one_visit() -> None:
-    crawl, _ = walk(known(SIZE, both(tangle(SIZE, 90, 2)), range(0, SIZE, 2)), How("hard", length=300), seeds=SEEDS)
+    crawl, _ = walk(
+        known(SIZE, both(tangle(SIZE, 90, 2)), range(0, SIZE, 2)), WalkRules("hard", length=300), seeds=SEEDS
+    )
     visits = crawl.visits()
     gone = visits.proposal_on_topic[:-1] == 1
     assert (visits.node[1:][gone] == visits.proposal[:-1][gone]).all()
@@ -158,7 +160,7 @@ def test_hard_focus_stays_where_the_neighbour_drawn_is_off_topic_and_that_is_one
 
 
 def test_the_samples_asked_for_are_visits_on_topic_after_the_burn_in_of_each_walk() -> None:
-    how = How("trial", k=2, walkers=3, burn_in=7, samples=50)
+    how = WalkRules("trial", k=2, walkers=3, burn_in=7, samples=50)
     crawl, stop = walk(known(SIZE, both(tangle(SIZE, 90, 2)), range(0, SIZE, 2)), how, seeds=SEEDS)
     visits = crawl.visits()
     counted = visits.kept & visits.came & visits.on_topic
@@ -170,7 +172,7 @@ def test_the_samples_asked_for_are_visits_on_topic_after_the_burn_in_of_each_wal
 
 def test_the_shortest_walks_are_served_first_and_a_node_that_two_need_is_asked_once() -> None:
     star = known(5, both([(0, 1), (0, 2), (0, 3), (0, 4)]), range(5))
-    crawl = Sample(Seeds(names=(0,), known=True), How("none", walkers=6), None)
+    crawl = Sample(Seeds(names=(0,), known=True), WalkRules("none", walkers=6), None)
     assert [pick.node for pick in crawl.choose(3, 0.0)] == [0]
     crawl.absorb((Pick(0, 0, "walk"),), [Outcome(0, 0, 0.0, 1.0, star.out(0)[0], star.out(0)[1])])
     batch = crawl.choose(10, 0.0)
@@ -182,7 +184,7 @@ def test_the_shortest_walks_are_served_first_and_a_node_that_two_need_is_asked_o
 
 def test_who_links_there_is_asked_with_the_node_at_its_first_visit_and_only_then() -> None:
     store = Remembering()
-    crawl, _ = walk(GRAPH, How("none", inward=True, length=300, trap="off"), seeds=(3,), store=store)
+    crawl, _ = walk(GRAPH, WalkRules("none", inward=True, length=300, trap="off"), seeds=(3,), store=store)
     picks = [(pick.node, pick.act) for batch, _ in store.batches for pick in batch]
     assert picks == [(node, act) for node, _ in picks[::2] for act in ("walk", "inward")]
     assert len(picks) == 2 * crawl.taken == len(set(picks))
@@ -194,7 +196,7 @@ def test_a_search_that_cannot_be_asked_leaves_the_links_that_are_known() -> None
             yield from ()
             return {pick.n: Outcome(pick.n, pick.node, 0.0, missing="protected")}
 
-    how = How("none", length=200)
+    how = WalkRules("none", length=200)
     deaf, _ = walk(GRAPH, replace(how, inward=True), seeds=(3,), source=Deaf)
     plain, _ = walk(GRAPH, how, seeds=(3,))
     assert deaf.visits().node.tolist() == plain.visits().node.tolist()
@@ -205,7 +207,9 @@ def test_who_fails_for_a_while_rests_for_twenty_picks_and_is_lost_the_third_time
     troubles = {3: ["temporary", "temporary", None], 5: ["temporary"]}
     store = Remembering()
     graph = known(60, both([(i, i + 1) for i in range(59)]), range(60))
-    crawl, _ = walk(graph, How("none", walkers=2, length=4_000), seeds=(0, 30), source=troubled(troubles), store=store)
+    crawl, _ = walk(
+        graph, WalkRules("none", walkers=2, length=4_000), seeds=(0, 30), source=troubled(troubles), store=store
+    )
     times = [pick.n for batch, _ in store.batches for pick in batch if pick.node == 3]
     assert len(times) == 3
     assert times[1] - times[0] >= REST
@@ -216,7 +220,9 @@ def test_who_fails_for_a_while_rests_for_twenty_picks_and_is_lost_the_third_time
 
 
 def test_a_start_that_is_off_topic_or_missing_gives_way_to_the_next_seed_and_few_starts_go_round() -> None:
-    crawl, _ = walk(GRAPH, How("hard", walkers=5, length=30), seeds=(1, 2, 3, 4, 6), source=troubled({2: ["deleted"]}))
+    crawl, _ = walk(
+        GRAPH, WalkRules("hard", walkers=5, length=30), seeds=(1, 2, 3, 4, 6), source=troubled({2: ["deleted"]})
+    )
     assert [crawl.walks.lists.nodes[place] for place in crawl.starts] == [4, 6]
     assert [crawl.walks.lists.nodes[walker.places[0]] for walker in crawl.walks.walkers] == [4, 6, 4, 6, 4]
     assert crawl.missing == {1: "off topic", 2: "deleted", 3: "off topic"}
@@ -224,24 +230,24 @@ def test_a_start_that_is_off_topic_or_missing_gives_way_to_the_next_seed_and_few
 
 def test_no_more_seeds_are_asked_than_there_are_walks() -> None:
     store = Remembering()
-    walk(GRAPH, How("none", walkers=2, length=1), 50, seeds=range(20), size=9, store=store)
+    walk(GRAPH, WalkRules("none", walkers=2, length=1), 50, seeds=range(20), size=9, store=store)
     assert [pick.node for pick in store.batches[0][0]] == [0, 1]
     assert len(store.batches) < 4
 
 
 def test_without_a_start_the_crawl_says_what_to_do() -> None:
-    _, stop = walk(GRAPH, How("hard"), seeds=(1, 2), source=troubled({2: ["suspended"]}))
+    _, stop = walk(GRAPH, WalkRules("hard"), seeds=(1, 2), source=troubled({2: ["suspended"]}))
     assert stop.kind == "failed"
     assert stop.why == (
         "none of the seeds can be a start (1 off topic, 1 suspended): name seeds that can be read and are on topic"
     )
-    _, stop = walk(GRAPH, How("hard"), seeds=())
+    _, stop = walk(GRAPH, WalkRules("hard"), seeds=())
     assert stop.kind == "failed"
     assert "search" in stop.why
 
 
 def test_searches_and_lookups_come_first_and_their_authors_are_starts() -> None:
-    crawl = Sample(Seeds(queries=(-1,), names=(8,)), How("none", walkers=2), None)
+    crawl = Sample(Seeds(queries=(-1,), names=(8,)), WalkRules("none", walkers=2), None)
     assert crawl.choose(2, 0.0) == (Pick(0, -1, "search"),)
     crawl.absorb((Pick(0, -1, "search"),), [Outcome(0, -1, 0.0, targets=np.array([9]))])
     assert crawl.choose(2, 0.0) == (Pick(1, 8, "resolve"), Pick(2, 9, "resolve"))
@@ -254,12 +260,12 @@ def test_searches_and_lookups_come_first_and_their_authors_are_starts() -> None:
     [
         (
             [(0, 1), (1, 2)],
-            How("none", idle=50),
+            WalkRules("none", idle=50),
             "nobody new in 50 steps: what is in reach of their starts has 3 accounts",
         ),
-        ([(1, 2)], How("none"), "without neighbours to go to"),
-        ([(0, 1), (1, 2)], How("hard", exact=True, idle=9), "without neighbours to go to"),
-        ([(0, 1), (1, 2)], How("none", length=7), "all 7 steps of each walk are done"),
+        ([(1, 2)], WalkRules("none"), "without neighbours to go to"),
+        ([(0, 1), (1, 2)], WalkRules("hard", exact=True, idle=9), "without neighbours to go to"),
+        ([(0, 1), (1, 2)], WalkRules("none", length=7), "all 7 steps of each walk are done"),
     ],
 )
 def test_a_part_of_the_graph_that_is_too_small_ends_the_walk_with_a_sentence(links, how, words) -> None:
@@ -270,14 +276,14 @@ def test_a_part_of_the_graph_that_is_too_small_ends_the_walk_with_a_sentence(lin
 
 
 def test_the_budget_counts_nodes_and_is_kept() -> None:
-    crawl, stop = walk(GRAPH, How("none", walkers=4), 11, seeds=SEEDS, size=4)
+    crawl, stop = walk(GRAPH, WalkRules("none", walkers=4), 11, seeds=SEEDS, size=4)
     assert (stop.kind, stop.why) == ("done", "all 11 steps are done")
     assert crawl.taken == 11
     assert crawl.relevance == crawl.held().on_topic.sum()
 
 
 def test_what_was_read_is_told_as_columns() -> None:
-    crawl, _ = walk(GRAPH, How("none", length=400), seeds=(3,))
+    crawl, _ = walk(GRAPH, WalkRules("none", length=400), seeds=(3,))
     held = crawl.held()
     for node, on, outs, degree in zip(held.node, held.on_topic, held.outs, held.degree, strict=True):
         assert on == (node % 2 == 0)
@@ -298,7 +304,7 @@ def test_draws_in_blocks_are_those_that_are_drawn_one_by_one() -> None:
 
 
 def test_before_the_first_step_there_are_no_rows() -> None:
-    crawl = Sample(Seeds(names=SEEDS, known=True), How("hard", walkers=2), None)
+    crawl = Sample(Seeds(names=SEEDS, known=True), WalkRules("hard", walkers=2), None)
     visits = crawl.visits()
     assert len(visits.node) == len(crawl.held().node) == 0
     assert np.isnan(visits.precision)

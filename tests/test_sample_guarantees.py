@@ -11,18 +11,19 @@ from test_crash import KilledError, Mortal
 from test_refresh_guarantees import AWHILE, LIMIT, lost, to_the_end
 from tiny import close, person
 from waking import DEAF, Lively, Ticking, opened, sampling, told
+from walking import WalkRules
 
-from socialcrawl.sample.how import FOCUSES, How
+from socialcrawl.sample.rules import FOCUSES
 from socialcrawl.sources.x.source import MENTIONS
 from socialcrawl.store.memory import MemoryStore
 
 SOME = {"walkers": 3, "length": 60, "inward": True, "burn_in": 3, "b": 3}
 HOWS = {
-    "none": How("none", trap="host", trap_window=6, trap_hosts=2, **SOME),
-    "hard": How("hard", trap="host", trap_window=6, **SOME),
-    "neighbourhood": How("neighbourhood", trap="community", trap_window=8, weights="holding", **SOME),
-    "trial": How("trial", k=2, trap="off", mutual="twice", consistency="printed", **SOME),
-    "ancestor": How("ancestor", trap="host", trap_window=6, trap_hosts=2, **SOME),
+    "none": WalkRules("none", trap="host", trap_window=6, trap_hosts=2, **SOME),
+    "hard": WalkRules("hard", trap="host", trap_window=6, **SOME),
+    "neighbourhood": WalkRules("neighbourhood", trap="community", trap_window=8, weights="holding", **SOME),
+    "trial": WalkRules("trial", k=2, trap="off", mutual="twice", consistency="printed", **SOME),
+    "ancestor": WalkRules("ancestor", trap="host", trap_window=6, trap_hosts=2, **SOME),
 }
 
 

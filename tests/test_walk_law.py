@@ -5,17 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from walking import both, known, law, lazy, moves, rows, seen, tangle, walk
+from walking import WalkRules, both, known, law, lazy, moves, rows, seen, tangle, walk
 
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.how import How
 
 SIZE = 14
 LINKS = tangle(SIZE, 16, 1)
 GRAPH = both(LINKS)
 TOPIC = frozenset(range(9))
 STEPS = 40_000
-LONG = How("none", length=STEPS, idle=10**9)
+LONG = WalkRules("none", length=STEPS, idle=10**9)
 NEAR = 0.015  # what chance leaves after so many steps: a few standard deviations of a share of 1/14
 
 
@@ -173,7 +172,7 @@ def test_trial_and_error_has_the_law_of_its_states_and_as_printed_favours_high_d
     degree = np.array([len(neighbours.get(node, (0,))) for node in range(SIZE)])
     corrected = visited / degree / (visited / degree).sum()
     assert np.abs(seen(crawl, SIZE) - corrected).max() < NEAR
-    crawl.walks.how = replace(crawl.how, corrected=False)
+    crawl.walks.rules = replace(crawl.rules, corrected=False)
     assert np.abs(seen(crawl, SIZE) - visited).max() < NEAR
     assert np.abs(visited - corrected).max() > NEAR
 
@@ -208,7 +207,7 @@ def test_the_time_that_a_walk_stays_is_geometric_and_makes_the_same_law() -> Non
         assert times.mean() == pytest.approx(30 / degree, rel=0.1)
         assert (times == 1).mean() == pytest.approx(degree / 30, rel=0.1)
     assert times.min() == 1.0
-    crawl.walks.how = replace(crawl.how, degree=int(visits.degree.max()))
+    crawl.walks.rules = replace(crawl.rules, degree=int(visits.degree.max()))
     assert (crawl.visits().weight[visits.degree == visits.degree.max()] == 1.0).all()
 
 

@@ -5,13 +5,13 @@ from dataclasses import astuple
 import networkx as nx
 import numpy as np
 import pytest
-from walking import both, known, tangle, walk
+from walking import WalkRules, both, known, tangle, walk
 
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.sample.estimates import share
-from socialcrawl.sample.how import FOCUSES, How
 from socialcrawl.sample.parts import NONE, Part, parts
+from socialcrawl.sample.rules import FOCUSES
 from socialcrawl.standings import drawn
 
 HOW = {"focus": "hard", "burn_in": 10, "idle": 10**9}
@@ -25,7 +25,7 @@ def two(large, small, links=4):
 
 
 def walked(graph, seeds, walkers, length, **more):
-    return walk(graph, How(**{**HOW, "walkers": walkers, "length": length, **more}), seeds=seeds)[0]
+    return walk(graph, WalkRules(**{**HOW, "walkers": walkers, "length": length, **more}), seeds=seeds)[0]
 
 
 def test_a_part_counts_by_its_accounts_and_not_by_its_walks():
@@ -110,7 +110,7 @@ def test_an_account_alone_is_a_part_that_was_read_whole():
 
 
 def test_before_a_walk_has_begun_there_is_no_part():
-    crawl = Sample(Seeds(names=[], known=True), How(walkers=2), None)
+    crawl = Sample(Seeds(names=[], known=True), WalkRules(walkers=2), None)
     assert astuple(parts(crawl.walks))[1] == ()
     walks = walked(two(20, 5), [0], 1, 100).walks
     assert NONE not in parts(walks).of

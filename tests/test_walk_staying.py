@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from walking import WalkRules
 
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.model import Node, Outcome, Stop
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.how import How
 from socialcrawl.sample.staying import staying
 
 SIZE, GRAPHS = 200, 10
@@ -41,7 +41,7 @@ def compared(seed, part, **how):
     """The estimates (all links alike; each node's own share; links lost), each beside the truth of who was drawn."""
     links, on, gone = world(seed)
     shown = links & (np.random.default_rng(seed).random(links.shape) < part)
-    rules = How(**{"walkers": 4, "length": 400, "burn_in": 5, "inward": part > 0.0, "seed": seed, **how})
+    rules = WalkRules(**{"walkers": 4, "length": 400, "burn_in": 5, "inward": part > 0.0, "seed": seed, **how})
     crawl = walked(rules, links, on, gone, shown)
     rows = crawl.visits()
     weight = np.where(rows.kept & rows.on_topic, rows.weight, 0.0)
@@ -80,7 +80,7 @@ def test_nodes_that_link_to_nobody_say_nothing():
     links = np.zeros((SIZE, SIZE), np.bool_)
     links[1:, 0] = True  # all know node 0, and it knows nobody
     on, shown = np.ones(SIZE, np.bool_), links
-    crawl = walked(How(walkers=2, length=200, inward=True), links, on, (), shown)
+    crawl = walked(WalkRules(walkers=2, length=200, inward=True), links, on, (), shown)
     rows = crawl.visits()
     found = staying(crawl.walks, rows, rows.weight)
     assert (found.staying.value, found.each.value, found.lost.value) == (1.0, 1.0, 0.0)

@@ -3,11 +3,10 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from walking import both, known, walk
+from walking import WalkRules, both, known, walk
 from wild import many
 
 from socialcrawl.model import Outcome
-from socialcrawl.sample.how import How
 from socialcrawl.sample.traps import Trap
 from socialcrawl.sources.known import Known
 
@@ -49,8 +48,8 @@ class Hosted(Known):
 
 def test_a_walk_leaves_a_host_that_would_keep_it_and_says_how_often_it_jumped():
     base = {"focus": "none", "length": 3_000, "trap_window": 10, "trap_hosts": 5, "seed": 3}
-    free, _ = walk(world(), How(**base), seeds=(35,), source=Hosted)
-    held, _ = walk(world(), How(**base, trap="host"), seeds=(35,), source=Hosted)
+    free, _ = walk(world(), WalkRules(**base), seeds=(35,), source=Hosted)
+    held, _ = walk(world(), WalkRules(**base, trap="host"), seeds=(35,), source=Hosted)
     visits = held.visits()
     assert visits.jumps.sum() == visits.jumped.sum() > 0 == free.visits().jumps.sum()
     assert (visits.node < 30).mean() < 0.8 * (free.visits().node < 30).mean()
@@ -71,14 +70,14 @@ def test_where_there_is_no_other_host_the_walk_goes_on():
                 n: Outcome(n, one.node, 0.0, one.value, one.targets, one.alpha, mark="x") for n, one in found.items()
             }
 
-    crawl, _ = walk(world(), How("none", length=500, trap="host", trap_window=4), source=Alone)
+    crawl, _ = walk(world(), WalkRules("none", length=500, trap="host", trap_window=4), source=Alone)
     visits = crawl.visits()
     assert visits.jumps.tolist() == [0]
     assert visits.came.all()
 
 
 def test_communities_trap_where_there_are_no_hosts():
-    how = How("none", length=3_000, trap="community", trap_window=20, seed=5)
+    how = WalkRules("none", length=3_000, trap="community", trap_window=20, seed=5)
     crawl, _ = walk(world(), how, seeds=(45,))
     visits = crawl.visits()
     assert visits.jumps.sum() > 0

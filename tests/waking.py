@@ -16,7 +16,7 @@ from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.liveness import Activity
 from socialcrawl.model import Credential, Node, Outcome, Page, Pick, Reply, Who
 from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.how import How as Order
+from socialcrawl.refresh.rules import RefreshRules as Order
 from socialcrawl.run import Parts
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.sources.focusing import Focus, Predicate

@@ -1,6 +1,7 @@
 """Small graphs for walks, and the laws of walks worked out without walking."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,12 +13,14 @@ from socialcrawl.model import Node, Outcome, Pick, Stop, Wait, Who
 from socialcrawl.protocols import Batch, Source, Store, Talk
 from socialcrawl.run import run
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import Lists
+from socialcrawl.sample.rules import WalkRules as Rules
 from socialcrawl.sources.known import Known, KnownGraph
 
 Floats = NDArray[np.float64]
 Links = Sequence[tuple[int, int]]
+WalkRules = partial(Rules, walkers=1, burn_in=0, inward=False)
+"""The rules of a lone walk that counts from its first visit, and asks for out-links only."""
 
 
 def known(size: int, links: Links, topic: Sequence[int]) -> KnownGraph:
@@ -47,7 +50,7 @@ def tangle(size: int, links: int, seed: int) -> list[tuple[int, int]]:
 
 def walk(
     graph: KnownGraph,
-    how: How,
+    how: WalkRules,
     steps: int | None = None,
     *,
     seeds: Sequence[int] = (0,),

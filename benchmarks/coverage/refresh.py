@@ -15,8 +15,8 @@ from socialcrawl.lab.liverank.worlds import World
 from socialcrawl.model import Outcome, Stop
 from socialcrawl.refresh.cost import cost
 from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.how import ESTIMATE, How
 from socialcrawl.refresh.ranks import Ranks
+from socialcrawl.refresh.rules import ESTIMATE, RefreshRules
 from socialcrawl.refresh.verdict import judge
 
 TITLE = "Refreshes of old datasets"
@@ -44,7 +44,7 @@ class Dataset:
 
     title: str
     world: World
-    how: How
+    how: RefreshRules
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ def datasets() -> Iterator[Dataset]:
 def make_accounts(title: str, world: World) -> Dataset:
     """Return a dataset of accounts, in the order that campaigns take for them."""
     z = max(100, world.size // 200)
-    how = How("pa", "pagerank", z=z, check=CHECK, fraction=FRACTION, tolerance=TOLERANCE)
+    how = RefreshRules("pa", "pagerank", z=z, check=CHECK, fraction=FRACTION, tolerance=TOLERANCE)
     return Dataset(f"{title}: {world.alive:,} of {world.size:,} active", world, how)
 
 
 def make_pages(title: str, world: World, check: int = CHECK) -> Dataset:
     """Return a dataset of pages, likewise; without `check` the training set is the random sample."""
     z = max(100, world.size // 200) if check else CHECK
-    how = How("pa+-", "random", z=z, check=check, fraction=FRACTION, tolerance=TOLERANCE)
+    how = RefreshRules("pa+-", "random", z=z, check=check, fraction=FRACTION, tolerance=TOLERANCE)
     return Dataset(f"{title}: {world.alive:,} of {world.size:,} active", world, how)
 
 

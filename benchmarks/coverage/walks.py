@@ -23,8 +23,8 @@ from socialcrawl.sample.audit import Audit
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.sample.estimates import NOTHING, Estimate, doubling, histogram
 from socialcrawl.sample.evidence import Evidence, evidence
-from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import UNREAD
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sample.staying import Links, staying
 from socialcrawl.sample.walks import Walks
 
@@ -92,7 +92,7 @@ def find_intervals(
     """
     within = reached(place.world, place.topic, "hard")
     begin = near(place, within, walkers, seed)
-    how = How(inward=True, walkers=walkers, burn_in=burn_in, seed=seed, idle=IDLE)
+    how = WalkRules(inward=True, walkers=walkers, burn_in=burn_in, seed=seed, idle=IDLE)
     crawl = Sample(Seeds(names=[Node(one) for one in begin], known=True), how, lengths[0])
     looks: list[Look] = []
     first: list[Look] = []

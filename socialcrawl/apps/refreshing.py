@@ -14,7 +14,7 @@ from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.imports.results import HEAD
 from socialcrawl.kinds.refresh.report import Order, Refreshed, order
 from socialcrawl.model import MILLS_PER_DOLLAR
-from socialcrawl.refresh.how import BOUND
+from socialcrawl.refresh.rules import BOUND
 from socialcrawl.refresh.verdict import percent
 from socialcrawl.settings import read
 from socialcrawl.store.health import readable

@@ -228,7 +228,7 @@ def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
     done = _bar(crawl.taken, steps)
     if isinstance(crawl, Sample):
         walks = (
-            f"{crawl.how.walkers:,} with {pluralize(_draws(crawl), 'draw')}, {crawl.graph.left:,} wait for an account"
+            f"{crawl.rules.walkers:,} with {pluralize(_draws(crawl), 'draw')}, {crawl.graph.left:,} wait for an account"
         )
         return [("read", done), ("on topic", f"{crawl.relevance:,.0f} accounts"), ("walks", walks)]
     if isinstance(crawl, Refresh):

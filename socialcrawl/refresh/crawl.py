@@ -19,9 +19,9 @@ from socialcrawl.model import Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.protocols import Batch, Columnar, Columns, History, skip_known
 from socialcrawl.refresh.answers import Answers
 from socialcrawl.refresh.estimate import Estimate, estimate
-from socialcrawl.refresh.how import How
 from socialcrawl.refresh.old import Growing, Old
 from socialcrawl.refresh.ranks import NO_SITES
+from socialcrawl.refresh.rules import RefreshRules
 from socialcrawl.refresh.verdict import Verdict, judge
 from socialcrawl.refresh.view import View
 
@@ -32,7 +32,7 @@ class Refresh:
     """A crawl of tests with a budget of `steps`; `width("probe")` says how many one request answers.
 
     Args:
-        how: the order, and when it ends.
+        rules: the order, and when it ends.
         seed: of all draws.
         steps: how many tests there may be; None: no bound.
         width: how many picks of an act one request can answer.
@@ -48,14 +48,14 @@ class Refresh:
 
     def __init__(
         self,
-        how: How,
+        rules: RefreshRules,
         seed: int,
         steps: int | None = None,
         width: Callable[[Act], int] = lambda _: 1,
         *,
         old: Old | None = None,
     ) -> None:
-        self.how, self.seed, self.steps, self.width = how, seed, steps, width
+        self.rules, self.seed, self.steps, self.width = rules, seed, steps, width
         self.picks = self.taken = 0
         self.imported = 0 if old is None else old.size
         self.seeds, self.seed_relevance = Seeds(), 0.0
@@ -68,8 +68,8 @@ class Refresh:
     def view(self) -> View:
         """What is known, by row."""
         if self._view is None:
-            old = self._growing.old(linked=self.how.linked) if self._given is None else self._given
-            self._view = View(old, self.how, self.seed)
+            old = self._growing.old(linked=self.rules.linked) if self._given is None else self._given
+            self._view = View(old, self.rules, self.seed)
             self.answers.tell(self._view.learn)
             self._view.rest(np.array([*self.answers.resting], np.int64), resting=True)
         return self._view
@@ -101,7 +101,7 @@ class Refresh:
                 StopKind.FAILED,
                 "there is no dataset to refresh yet: bring one (socialcrawl import FILE --as dataset --campaign TOML)",
             )
-        if self.how.rank == "asf" and not self.view.old.has_sites:
+        if self.rules.rank == "asf" and not self.view.old.has_sites:
             return Stop(StopKind.FAILED, f"{NO_SITES}: take another rank, pa+- or pa")
         left = size * self.width(PROBE)
         left = left if self.steps is None else min(left, self.steps - self.taken)
@@ -110,7 +110,7 @@ class Refresh:
         self.judged = verdict = self.verdict()
         if verdict is not None and verdict.reached:
             return Stop(StopKind.DONE, verdict.why)
-        rows, scores = self.view.next(left, drawn=verdict is not None and verdict.doubted and self.how.draws)
+        rows, scores = self.view.next(left, drawn=verdict is not None and verdict.doubted and self.rules.draws)
         if not len(rows):
             return Stop(StopKind.DONE, self._ending())
         nodes = self.view.nodes[rows].tolist()
@@ -149,16 +149,16 @@ class Refresh:
 
     def verdict(self) -> Verdict | None:
         """Return whether the wanted fraction is found; None: none is wanted, or the order has not begun, or is over."""
-        if self.how.fraction is None or self.view.awaits or not self.view.left:
+        if self.rules.fraction is None or self.view.awaits or not self.view.left:
             return None
-        return judge(self.estimate(), self.how.fraction, self.how.stop)
+        return judge(self.estimate(), self.rules.fraction, self.rules.stop)
 
     # -- Choosing
 
     def _ending(self) -> str:
         view = self.view
-        if self.how.worker is not None and view.left:
-            j, p = self.how.worker
+        if self.rules.worker is not None and view.left:
+            j, p = self.rules.worker
             part = "training set" if view.awaits else "dataset"
             return (
                 f"worker {j} of {p} has tested its part of the {part}: bring the results of the others "

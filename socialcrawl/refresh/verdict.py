@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from socialcrawl.refresh.estimate import Estimate
-from socialcrawl.refresh.how import BOUND
+from socialcrawl.refresh.rules import BOUND
 from socialcrawl.words import pluralize
 
 

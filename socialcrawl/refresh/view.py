@@ -11,10 +11,10 @@ from socialcrawl.refresh.cost import shared_out
 from socialcrawl.refresh.dynamic import ActiveIndegree, Breadth, Dynamic, Rezapped
 from socialcrawl.refresh.estimate import Stratum
 from socialcrawl.refresh.frontier import Frontier, counted
-from socialcrawl.refresh.how import How
 from socialcrawl.refresh.lines import ACTIVE, CLOSED, DEAD, LEFT, OPEN, RESTING, SAME, UNKNOWN, Ints, Line, Pile, States
 from socialcrawl.refresh.old import Old, first_of
 from socialcrawl.refresh.ranks import DYNAMIC, Floats, Ranks
+from socialcrawl.refresh.rules import RefreshRules
 
 CHECK = "liverank check"  # the purpose of a draw
 
@@ -27,7 +27,7 @@ class View:
 
     Args:
         old: the dataset.
-        how: the settings.
+        rules: the settings.
         seed: of all draws.
 
     Attributes:
@@ -35,8 +35,8 @@ class View:
         state: int8[n].
     """
 
-    def __init__(self, old: Old, how: How, seed: int) -> None:
-        self.old, self.how, self.seed = old, how, seed
+    def __init__(self, old: Old, rules: RefreshRules, seed: int) -> None:
+        self.old, self.rules, self.seed = old, rules, seed
         self.nodes = old.nodes
         self.state: States = np.zeros(old.size, np.int8)
         self._tally = np.zeros(LEFT + 1, np.int64)
@@ -69,17 +69,17 @@ class View:
     @cached_property
     def ranks(self) -> Ranks:
         """The orders of the dataset."""
-        return Ranks(self.old, self.seed, damping=self.how.damping, tolerance=self.how.tolerance)
+        return Ranks(self.old, self.seed, damping=self.rules.damping, tolerance=self.rules.tolerance)
 
     @cached_property
     def check(self) -> Ints:
         """The rows that are tested first, only to estimate how many are active."""
-        return self._lots[: self.how.check]
+        return self._lots[: self.rules.check]
 
     @cached_property
     def training(self) -> Ints:
         """The training set Z in its order."""
-        return self.ranks.training(self.how.training, self.how.z, neighbours=self.how.neighbours)
+        return self.ranks.training(self.rules.training, self.rules.z, neighbours=self.rules.neighbours)
 
     @cached_property
     def learning(self) -> Ints:
@@ -125,7 +125,7 @@ class View:
             return rows, np.zeros(0)
         if drawn and len(rows := self._drawn.take(self.state, count)):
             return rows, np.zeros(len(rows))
-        if self.how.rank in DYNAMIC:
+        if self.rules.rank in DYNAMIC:
             order = self._dynamic_order()
             rows = order.take(self.state, count)
             rows = rows if len(rows) else self._late.take(self.state, count, RESTING)
@@ -146,16 +146,16 @@ class View:
         all that was drawn, also later than `check`: the first of `_lots`, up to the first that was not tested. It says
         whatever `check` says of all rows, as all others are known; a random training set may say more than it.
         """
-        if not self.how.samples:
+        if not self.rules.samples:
             return []
-        found = counted(self.state[self.check if self.how.check else self.training])
+        found = counted(self.state[self.check if self.rules.check else self.training])
         known, sampled = (int(tally[ACTIVE] + tally[DEAD]) for tally in (self._tally, found))
         everything = Stratum(known + self.left, self.active, sampled, int(found[ACTIVE]), whole=True)
-        if self.awaits or self.how.rank in DYNAMIC:
+        if self.awaits or self.rules.rank in DYNAMIC:
             return [everything]
-        drawn = self._lots[: max(self.how.check, self._drawn.passed(self.state))]
+        drawn = self._lots[: max(self.rules.check, self._drawn.passed(self.state))]
         beyond = self._order[2].beyond(self.state, drawn, everything)
-        return [beyond] if self.how.check and beyond.sampled else [beyond, everything]
+        return [beyond] if self.rules.check and beyond.sampled else [beyond, everything]
 
     def _set(self, nodes: Ints, states: States) -> None:
         rows = self.rows(nodes)
@@ -214,9 +214,9 @@ class View:
 
     def _shared(self, order: Ints) -> Ints:
         """The part of an order that this worker tests."""
-        if self.how.worker is None:
+        if self.rules.worker is None:
             return order
-        j, p = self.how.worker
+        j, p = self.rules.worker
         return np.asarray(order[shared_out(order, p) == j])
 
     def _trained(self) -> tuple[Ints, NDArray[np.bool_]]:
@@ -243,8 +243,8 @@ class View:
     def _order(self) -> tuple[Line, Floats, Frontier]:
         """What is left in the order of a static or sample-based rank, the scores, and how far that order is tested."""
         tested, active = self._trained()
-        scores = self.ranks.scores(self.how.rank, tested, active)
-        order = self.ranks.ordered(self.how.rank, scores, self.training)
+        scores = self.ranks.scores(self.rules.rank, tested, active)
+        order = self.ranks.ordered(self.rules.rank, scores, self.training)
         others = order[~np.isin(order, self.check)]
         return Line(self._shared(others)), scores, Frontier(order, self.training, self.old.size)
 
@@ -254,13 +254,13 @@ class View:
 
     def _dynamic_order(self) -> Dynamic:
         if self._dynamic is None:
-            how = self.how
-            if how.rank == "bfs":
+            rules = self.rules
+            if rules.rank == "bfs":
                 self._dynamic = Breadth(self.ranks, self._meant)
-            elif how.rank == "ai":
+            elif rules.rank == "ai":
                 self._dynamic = ActiveIndegree(self.ranks, self._meant)
             else:
-                self._dynamic = Rezapped(self.ranks, rounds=how.rounds, top=how.top, every=how.every)
+                self._dynamic = Rezapped(self.ranks, rounds=rules.rounds, top=rules.top, every=rules.every)
             rows = first_of(self._tested.whole)
             rows = rows[np.isin(self.state[rows], (ACTIVE, DEAD))]
             self._dynamic.learn(rows, self.state[rows] == ACTIVE)

@@ -137,7 +137,7 @@ def _sample(traces: Traces, settings: Settings) -> Drawn:
         raise SettingsError(
             f"The campaign {settings.name!r} has no sample yet: it has read "
             f"{pluralize(len(found.held.node), 'account')}, {int(found.held.on_topic.sum()):,} of them on topic, and "
-            f"the first {found.crawl.how.burn_in:,} on-topic "
+            f"the first {found.crawl.rules.burn_in:,} on-topic "
             "visits of each walk do not count. Go on with it, or set burn_in lower."
         )
     return found
@@ -242,7 +242,7 @@ def count_known(dataset: Dataset, inside: NDArray[np.bool_], sampled: Ints) -> i
 
 def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:
     """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
-    if sample.crawl.how.trap != "community" and len(set(sample.group)) > 1:
+    if sample.crawl.rules.trap != "community" and len(set(sample.group)) > 1:
         return "host", [one or NOWHERE for one in sample.group]
     label = communities(sample.crawl.walks.lists, sample.seen.places)
     called = _called(traces, sample, label)

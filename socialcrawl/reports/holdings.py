@@ -296,7 +296,7 @@ def _nameless(judge: Judge, some: Sequence[Who]) -> list[str]:
 def _apart(judge: Judge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
     """What is to be said of on-topic accounts that walks on topic may never come to, by all links that are known."""
     sample = judge.sample
-    if sample.crawl.how.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to
+    if sample.crawl.rules.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to
         return []
     own = _ends(links(judge.traces.connection, sample.whole.id), judge.aliases)
     whose, whom = (np.concatenate(pair) for pair in zip(ends, own, strict=True))

@@ -18,8 +18,8 @@ from socialcrawl.collect.seeds import TRIES, Seeds
 from socialcrawl.model import ON_TOPIC, STEPS, Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable
 from socialcrawl.protocols import Batch, History, skip_known
 from socialcrawl.sample.ends import complaint, ending
-from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import UNREAD
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sample.visits import Held, Visits, held, visits
 from socialcrawl.sample.walks import Walks
 
@@ -59,9 +59,11 @@ class Sample:
         missing: why nodes cannot be read.
     """
 
-    def __init__(self, seeds: Seeds, how: How, steps: int | None, width: Callable[[Act], int] = lambda _: 1) -> None:
-        self.seeds, self.how, self.steps, self.width = seeds, how, steps, width
-        self.walks = Walks(how)
+    def __init__(
+        self, seeds: Seeds, rules: WalkRules, steps: int | None, width: Callable[[Act], int] = lambda _: 1
+    ) -> None:
+        self.seeds, self.rules, self.steps, self.width = seeds, rules, steps, width
+        self.walks = Walks(rules)
         self.graph = Known(self)
         self.picks = self.taken = self.imported = 0
         self.relevance = self.seed_relevance = 0.0
@@ -127,7 +129,7 @@ class Sample:
             if len(nodes) == most:
                 break
         nodes = nodes or late[:most]
-        if not self.how.inward:
+        if not self.rules.inward:
             return tuple(Pick(n, node, Act.WALK) for n, node in enumerate(nodes, self.picks))
         asked = [(node, act) for node in nodes for act in self._acts(node)]
         return tuple(Pick(self.picks + i, node, act) for i, (node, act) in enumerate(asked))
@@ -137,7 +139,7 @@ class Sample:
         if not self.begun:
             resting = [node for node in self.seeds.ready if self.resting.get(node, 0) > self.picks]
             awake = [node for node in self.seeds.ready if node not in resting]
-            yield from (awake or resting)[: self.how.walkers - len(self.starts)]
+            yield from (awake or resting)[: self.rules.walkers - len(self.starts)]
             return
         walkers = self.walks.walkers
         order = sorted((walkers[number].steps, number) for number in self.needs)
@@ -159,7 +161,7 @@ class Sample:
             self.relevance += float(outcome.value >= ON_TOPIC)
         if pick.node in self._new or self._asked(pick.node):  # its list is fixed, or it is known to have none
             return
-        if outcome.missing is None and not self.how.inward:
+        if outcome.missing is None and not self.rules.inward:
             self._read(pick.node, outcome, EMPTY)
             return
         if outcome.missing is None:
@@ -190,7 +192,7 @@ class Sample:
             self.resting.pop(node, None)
         self._new[node] = there, inward
         self._settled.append(node)
-        if len(self.starts) < self.how.walkers and node in self.seeds.ready:
+        if len(self.starts) < self.rules.walkers and node in self.seeds.ready:
             self._fix()
             self._start(node)
 
@@ -230,7 +232,7 @@ class Sample:
             values >= ON_TOPIC,
             [there.mark for there in theres],
             _ragged([there.targets for there in theres]),
-            _ragged(inwards) if self.how.inward else None,
+            _ragged(inwards) if self.rules.inward else None,
             wide=values > 0.0,
         )
         self._new = {}
@@ -239,7 +241,7 @@ class Sample:
         """Take a seed that was just read for a start, if walks may be there."""
         self.seeds.bring(node)
         place = self.walks.lists.place(node)
-        if self.how.focus == "none" or self.walks.lists.on[place]:
+        if self.rules.focus == "none" or self.walks.lists.on[place]:
             self.starts.append(place)
         else:
             self.missing[node] = "off topic"
@@ -253,13 +255,13 @@ class Sample:
         if not self.begun and self.starts and self._all_started():
             self.begun = True
             self.walks.begin(self.starts)
-            numbers = dict.fromkeys(range(self.how.walkers))
+            numbers = dict.fromkeys(range(self.rules.walkers))
         for number in numbers:
             self._register(number, self.walks.move(self.walks.walkers[number]))
 
     def _all_started(self) -> bool:
         seeds = self.seeds
-        return len(self.starts) >= self.how.walkers or not (seeds.ready or seeds.queries or seeds.unresolved)
+        return len(self.starts) >= self.rules.walkers or not (seeds.ready or seeds.queries or seeds.unresolved)
 
     def _register(self, number: int, needs: list[Node]) -> None:
         """Note what a walk waits for: all of it is looked at again when some has come, as it would be in a fold."""

@@ -11,12 +11,12 @@ from socialcrawl.words import pluralize
 
 def ending(walks: Walks) -> str:
     """What ended the walks, a sentence, and what to do if it is too soon."""
-    how, whys = walks.how, Counter(walker.why for walker in walks.walkers)
+    rules, whys = walks.rules, Counter(walker.why for walker in walks.walkers)
     words = {
-        QUOTA: f"all {how.samples or 0:,} samples are drawn",
-        LENGTH: f"all {how.length or 0:,} steps of each walk are done",
+        QUOTA: f"all {rules.samples or 0:,} samples are drawn",
+        LENGTH: f"all {rules.length or 0:,} steps of each walk are done",
         IDLE: (
-            f"the walks have met nobody new in {pluralize(how.idle, 'step')}: what is in reach of their starts has "
+            f"the walks have met nobody new in {pluralize(rules.idle, 'step')}: what is in reach of their starts has "
             f"{pluralize(len(walks.lists), 'account')}, and all was read; for more, name other seeds or a softer focus"
         ),
         ALONE: "the walks are at accounts without neighbours to go to: name other seeds, or a softer focus",

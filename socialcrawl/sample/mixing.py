@@ -130,8 +130,8 @@ class _Seen:
         pair = number[self.owner[known]], number[self.there[known]]
         links = coo_array((np.ones(len(pair[0])), pair), shape=(size, size)).tocsr()
         links = links.maximum(links.T)
-        how = self.walks.how
-        if how.exact or (how.focus == "neighbourhood" and how.crude):  # neighbours are drawn until one will do
+        rules = self.walks.rules
+        if rules.exact or (rules.focus == "neighbourhood" and rules.crude):  # neighbours are drawn until one will do
             return relaxation(links)
         every = np.bincount(number[self.owner[mine]], minlength=size)
         return relaxation(links + diags_array(np.maximum(every - links.sum(axis=1), 0.0)))

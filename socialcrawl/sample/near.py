@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from socialcrawl.chance import stream
 from socialcrawl.luck import draws
 from socialcrawl.model import Node
-from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import GONE, UNREAD, Lists
+from socialcrawl.sample.rules import WalkRules
 
 
 class Near:
@@ -18,15 +18,15 @@ class Near:
         hits: place -> how many of the short walks met the topic; of nodes off topic that were judged.
     """
 
-    def __init__(self, how: How, lists: Lists) -> None:
-        self.how, self.lists = how, lists
+    def __init__(self, rules: WalkRules, lists: Lists) -> None:
+        self.rules, self.lists = rules, lists
         self.hits: dict[int, int] = {}
-        self._start = stream(how.seed, "near")
+        self._start = stream(rules.seed, "near")
 
     def inside(self, place: int) -> tuple[bool, list[Node]]:
         """Whether an off-topic node is in T; the nodes that have to be read before that can be said."""
         if place not in self.hits:
-            b, k = self.how.b, self.how.k
+            b, k = self.rules.b, self.rules.k
             luck = draws(self._start, place * b * k, b * k).tolist()
             found = [self._short(place, luck[walk * k : walk * k + k]) for walk in range(b)]
             needs = [found_node for found_node in found if not isinstance(found_node, bool)]
@@ -38,7 +38,7 @@ class Near:
     def degree(self, place: int) -> float:
         """d_T as the paper estimates it: d times the share of the short walks that met the topic; d on topic."""
         whole = self.lists.begins[place + 1] - self.lists.begins[place]
-        return whole if self.lists.on[place] else whole * self.hits.get(place, 0) / self.how.b
+        return whole if self.lists.on[place] else whole * self.hits.get(place, 0) / self.rules.b
 
     def _short(self, place: int, luck: Sequence[float]) -> bool | Node:
         """Whether a short walk with these draws meets the topic; or who has to be read before it can go on."""

@@ -104,7 +104,7 @@ def parts(walks: Walks, rows: Visits | None = None) -> Parts:
 
 def _may(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
     """Where walks may be, as far as is known: of nodes off topic that is known of those where they were."""
-    focus = walks.how.focus
+    focus = walks.rules.focus
     if focus == "none":
         return np.ones(len(on), np.bool_)
     may = np.frombuffer(bytes(walks.lists.wide), np.bool_) if focus == "ancestor" else on.copy()
@@ -124,7 +124,7 @@ def _connected(walks: Walks, may: Flags) -> tuple[Ints, Flags]:
     begins = np.append(0, np.cumsum(np.bincount(whose[inside], minlength=size)))
     label = components(begins, there[inside], "weak") if size else np.zeros(0, np.int64)
     left = there == UNREAD
-    if walks.how.focus not in SURELY:  # a node off topic that was read may still be gone to
+    if walks.rules.focus not in SURELY:  # a node off topic that was read may still be gone to
         left |= (there >= 0) & ~inside
     return label, np.bincount(label[whose[left & may[whose]]], minlength=size + 1) == 0
 

@@ -51,7 +51,7 @@ def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) 
         weight: float64[m], what each row counts; 0 where it is of a node off topic.
         whole: whether the rows are all nodes, of which all neighbours were read.
     """
-    judged, confidence = walks.how.exact or whole, EXACT if whole else CONFIDENCE
+    judged, confidence = walks.rules.exact or whole, EXACT if whole else CONFIDENCE
     back, on, outs = (
         np.array(column, np.float64)[rows.place] for column in (walks.lists.back, walks.lists.back_on, walks.lists.outs)
     )

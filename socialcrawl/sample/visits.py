@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.chance import stream
 from socialcrawl.luck import draws
-from socialcrawl.sample.how import How
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sample.walker import NOTHING, STAYED, Walker
 from socialcrawl.sample.walks import Walks
 
@@ -96,7 +96,7 @@ def held(walks: Walks) -> Held:
 
 def visits(walks: Walks) -> Visits:
     """The rows of all walks so far."""
-    how, lists = walks.how, walks.lists
+    rules, lists = walks.rules, walks.lists
     counts = np.array([walker.steps for walker in walks.walkers])
     walker = np.repeat(np.arange(len(counts)), counts)
     step = np.concatenate([np.arange(count) for count in counts])
@@ -106,7 +106,7 @@ def visits(walks: Walks) -> Visits:
     on = np.frombuffer(bytes(lists.on), np.bool_)
     arrived = came != STAYED
     degree = _degrees(walks)[place]
-    kept = _within(arrived & on[place], counts) > how.burn_in
+    kept = _within(arrived & on[place], counts) > rules.burn_in
     return Visits(
         walker,
         step,
@@ -158,34 +158,34 @@ def _within(flags: Bools, counts: Ints) -> Ints:
 
 def _degrees(walks: Walks) -> Floats:
     """The degree of every place in the graph that the walk is on, as far as the walk knows it."""
-    lists, how = walks.lists, walks.how
+    lists, rules = walks.lists, walks.rules
     every = np.arange(len(lists))
-    if how.exact:
+    if rules.exact:
         whose, codes = lists.entries()
         neighbours = lists.places(codes >> 1)
         there = neighbours >= 0
         there[there] = np.frombuffer(bytes(lists.on), np.bool_)[neighbours[there]]
         return np.bincount(whose[there], minlength=len(lists)).astype(np.float64)
-    if how.focus == "neighbourhood" and how.crude:
+    if rules.focus == "neighbourhood" and rules.crude:
         return np.array([walks.near.degree(place) for place in every.tolist()], np.float64)
     return lists.degree(every).astype(np.float64)
 
 
 def _weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools, kept: Bools) -> Floats:
-    how = walks.how
-    if how.focus == "trial" and not how.corrected:
+    rules = walks.rules
+    if rules.focus == "trial" and not rules.corrected:
         return arrived.astype(np.float64)
-    weights = _times(how, walks.walkers, degree) if how.weights == "holding" else 1.0 / degree
-    if how.focus == "neighbourhood" and how.crude:  # neighbours were drawn until one would do: one stay a visit
+    weights = _times(rules, walks.walkers, degree) if rules.weights == "holding" else 1.0 / degree
+    if rules.focus == "neighbourhood" and rules.crude:  # neighbours were drawn until one would do: one stay a visit
         weights = np.where(arrived, weights, 0.0)
-    if how.weights != "holding" and kept.any():
+    if rules.weights != "holding" and kept.any():
         weights = weights / weights[kept].mean()
     return weights
 
 
-def _times(how: How, walkers: Sequence[Walker], degree: Floats) -> Floats:
+def _times(rules: WalkRules, walkers: Sequence[Walker], degree: Floats) -> Floats:
     """How long the walk stays for each draw, itself drawn: geometric with mean D/d, at least 1."""
-    luck = np.concatenate([draws(stream(how.seed, f"hold {one.number}"), 0, one.steps) for one in walkers])
-    leaving = np.minimum(degree / how.degree, 1.0)
+    luck = np.concatenate([draws(stream(rules.seed, f"hold {one.number}"), 0, one.steps) for one in walkers])
+    leaving = np.minimum(degree / rules.degree, 1.0)
     with np.errstate(divide="ignore"):  # d = D: log of 0, a time of 1
         return np.asarray(1.0 + np.floor(np.log1p(-luck) / np.log1p(-leaving)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from socialcrawl.chance import stream
 from socialcrawl.luck import draws
-from socialcrawl.sample.how import How
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sample.traps import Trap
 
 BLOCK = 64  # draws made together
@@ -48,13 +48,13 @@ class Walker:
         *("places", "topical", "trap", "why"),
     )
 
-    def __init__(self, how: How, number: int) -> None:
+    def __init__(self, rules: WalkRules, number: int) -> None:
         self.number, self.at, self.code, self.off, self.home = number, -1, NOTHING, 0, -1
         self.topical, self.met, self.fresh, self.why = 0, -1, 0, ""
         self.places, self.codes, self.came = array("i"), array("q"), array("b")
         self.how_came = ARRIVED
-        self.trap = Trap(how.trap_window, how.trap_hosts, how.seed, number) if how.trap != "off" else None
-        self._start = stream(how.seed, f"walk {number}")
+        self.trap = Trap(rules.trap_window, rules.trap_hosts, rules.seed, number) if rules.trap != "off" else None
+        self._start = stream(rules.seed, f"walk {number}")
         self._luck: list[float] = []
 
     @property
@@ -74,9 +74,9 @@ class Walker:
         self.came.append(self.how_came)
         self.how_came = STAYED
 
-    def go(self, place: int, group: int, on: int, how: int = ARRIVED) -> None:
+    def go(self, place: int, group: int, on: int, rules: int = ARRIVED) -> None:
         """Be at a place of this group, on topic or not, having ARRIVED or JUMPED there."""
-        self.at, self.code, self.how_came = place, NOTHING, how
+        self.at, self.code, self.how_came = place, NOTHING, rules
         if on:
             self.topical += 1
             self.off, self.home = 0, place

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from socialcrawl.model import Node
-from socialcrawl.sample.how import How
 from socialcrawl.sample.lists import GONE, UNREAD, Lists
 from socialcrawl.sample.near import Near
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sample.walker import ARRIVED, JUMPED, NOTHING, Walker
 
 STAY, GO, WAIT = 0, 1, 2
@@ -25,24 +25,26 @@ class Walks:
     The exception is which nodes were read, and in which order: that is what the lists are.
     """
 
-    def __init__(self, how: How) -> None:
-        self.how = how
+    def __init__(self, rules: WalkRules) -> None:
+        self.rules = rules
         self.lists = Lists(
-            symmetric=how.consistency == "symmetric", twice=how.mutual == "twice", communities=how.trap == "community"
+            symmetric=rules.consistency == "symmetric",
+            twice=rules.mutual == "twice",
+            communities=rules.trap == "community",
         )
-        self.walkers = [Walker(how, number) for number in range(how.walkers)]
-        self.near = Near(how, self.lists)
-        self._length = math.inf if how.length is None else how.length
-        self._quotas = [how.quota(number) for number in range(how.walkers)]
+        self.walkers = [Walker(rules, number) for number in range(rules.walkers)]
+        self.near = Near(rules, self.lists)
+        self._length = math.inf if rules.length is None else rules.length
+        self._quotas = [rules.quota(number) for number in range(rules.walkers)]
         self._needs: list[Node] = []  # of the walk that is being moved
-        rules: dict[str, Callable[[Walker, int], int]] = {
+        focuses: dict[str, Callable[[Walker, int], int]] = {
             "none": self._anywhere,
             "hard": self._hard,
             "neighbourhood": self._nearby,
             "trial": self._trial,
             "ancestor": self._wider,
         }
-        self._may = rules[how.focus]
+        self._may = focuses[rules.focus]
 
     def begin(self, places: Sequence[int]) -> None:
         """Put the walks to where they start, in turn."""
@@ -81,9 +83,9 @@ class Walks:
         self._needs = []
         if steps >= self._length:
             walker.why = LENGTH
-        elif steps - walker.fresh >= self.how.idle:
+        elif steps - walker.fresh >= self.rules.idle:
             walker.why = IDLE
-        elif self.how.exact:
+        elif self.rules.exact:
             return self._draw_exactly(walker)
         else:
             begin, end = lists.begins[at], lists.begins[at + 1]
@@ -129,7 +131,7 @@ class Walks:
     def _trial(self, walker: Walker, place: int) -> int:
         if self.lists.on[place]:
             return GO
-        if walker.off < self.how.k:
+        if walker.off < self.rules.k:
             walker.off += 1
             return GO
         self._arrive(walker, walker.home)
@@ -142,8 +144,8 @@ class Walks:
         else:
             self._arrive(walker, place)
 
-    def _arrive(self, walker: Walker, place: int, how: int = ARRIVED) -> None:
+    def _arrive(self, walker: Walker, place: int, rules: int = ARRIVED) -> None:
         on = self.lists.on[place]
-        walker.go(place, self.lists.group[place], on, how)
+        walker.go(place, self.lists.group[place], on, rules)
         if on and walker.topical > self._quotas[walker.number]:  # the visit after the last: that one is over
             walker.why = QUOTA

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from socialcrawl.liveness import Activity
 from socialcrawl.model import LARGEST
+from socialcrawl.refresh.rules import RefreshRules
 from socialcrawl.sections.values import Positive, Section, spanning
 from socialcrawl.words import seconds
 
@@ -14,6 +15,8 @@ HALF_A_YEAR = "180d"  # the last six months, in which active accounts have poste
 WEB = "web"  # the platform whose accounts are pages
 DYNAMIC = ("bfs", "ai", "dpr")  # orders that every answer changes
 YEARS = 20  # that the last activity may lie back: more than any of the platforms is old
+RULES: Any = RefreshRules()
+"""Whose defaults are those of the campaign file."""
 
 
 class RefreshSection(Section):
@@ -26,20 +29,21 @@ class RefreshSection(Section):
         default="auto", description="who is tested first, to learn from; auto: pagerank for accounts, random for pages"
     )
     z: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
-        default=1000, description="how many are tested first, those of check on top; 0: the order itself begins"
+        default=RULES.z, description="how many are tested first, those of check on top; 0: the order itself begins"
     )
     neighbours: bool = Field(
-        default=True, description="whether neighbours of those may be among them; false: while there are others, not"
+        default=RULES.neighbours,
+        description="whether neighbours of those may be among them; false: while there are others, not",
     )
     check: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
-        default=0,
+        default=RULES.check,
         description="random accounts tested before all, on top of z, to estimate how many are active; they count",
     )
     fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="stop when this fraction of the active accounts is found; none: test all"
+        default=RULES.fraction, description="stop when this fraction of the active accounts is found; none: test all"
     )
     stop: Literal["bound", "estimate"] = Field(
-        default="bound",
+        default=RULES.stop,
         description='how fraction is judged: "bound": by the bound of a 95% interval (more random accounts are tested '
         'where that decides it); "estimate": when about this fraction is found, in about half of the runs less',
     )
@@ -49,16 +53,21 @@ class RefreshSection(Section):
         'them, or do not tell when); "exists": all that exist; auto: 180d for accounts, exists for pages of the web',
     )
     protected: bool = Field(default=False, description="whether accounts that are closed to strangers count as active")
-    linked: bool = Field(default=False, description="also test accounts that the old dataset only links to")
-    damping: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.85, description="d of PageRank")
+    linked: bool = Field(default=RULES.linked, description="also test accounts that the old dataset only links to")
+    damping: Annotated[float, Field(ge=0, lt=1)] = Field(default=RULES.damping, description="d of PageRank")
     tolerance: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1e-13, description="the error at which a PageRank stops: how far each rank may be off, as a share of it"
+        default=RULES.tolerance,
+        description="the error at which a PageRank stops: how far each rank may be off, as a share of it",
     )
-    rounds: Positive = Field(default=1, description="dpr: how often PageRank is zapped to the top of the one before")
+    rounds: Positive = Field(
+        default=RULES.rounds, description="dpr: how often PageRank is zapped to the top of the one before"
+    )
     top: Annotated[float, Field(gt=0, le=1e9)] = Field(
-        default=1.0, description="dpr: the size of that top, for each account found active"
+        default=RULES.top, description="dpr: the size of that top, for each account found active"
     )
-    every: Positive = Field(default=1, description="dpr: the number of tests after which it is computed again")
+    every: Positive = Field(
+        default=RULES.every, description="dpr: the number of tests after which it is computed again"
+    )
     redirects: bool = Field(default=False, description="web: a page that has moved counts as active where it leads")
     soft: bool = Field(
         default=True,

@@ -1,57 +1,71 @@
 """The section of a campaign that draws a uniform sample of a topic (Bar-Yossef, Kanungo, Krauthgamer)."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from socialcrawl.model import LARGEST
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sections.values import FilePath, Positive, Section
 
 WIDER = ("wider_patterns", "wider_expressions", "wider_labels", "wider_least")
 """The keys that tell who is on the wider topic of focus = "ancestor"."""
+RULES: Any = WalkRules()
+"""Whose defaults are those of the campaign file."""
 
 
 class SampleSection(Section):
     """How it walks, who is on topic, and what counts."""
 
     focus: Literal["none", "hard", "neighbourhood", "trial", "ancestor"] = Field(
-        default="hard",
+        default=RULES.focus,
         description="where walks may go: anywhere; on topic; also near the topic; off it for k steps; on a wider topic",
     )
-    exact: bool = Field(default=False, description="hard: judge all neighbours of an account, not only the one drawn")
+    exact: bool = Field(
+        default=RULES.exact, description="hard: judge all neighbours of an account, not only the one drawn"
+    )
     k: Positive | None = Field(
         default=None, description="neighbourhood: links from the topic (1); trial: steps off it before it goes back (3)"
     )
-    b: Positive = Field(default=10, description="neighbourhood: short walks that tell whether an account is near")
+    b: Positive = Field(default=RULES.b, description="neighbourhood: short walks that tell whether an account is near")
     crude: bool = Field(
-        default=False, description="neighbourhood: visits weigh by a degree estimated from short walks, as printed"
+        default=RULES.crude,
+        description="neighbourhood: visits weigh by a degree estimated from short walks, as printed",
     )
-    degree: Positive = Field(default=1_000_000, description="D: more than any account has neighbours")
-    walkers: Positive = Field(default=4, description="independent walks")
+    degree: Positive = Field(default=RULES.degree, description="D: more than any account has neighbours")
+    walkers: Positive = Field(default=RULES.walkers, description="independent walks")
     burn_in: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
-        default=50, description="on-topic visits of each walk that are dropped, as they tell where it began"
+        default=RULES.burn_in, description="on-topic visits of each walk that are dropped, as they tell where it began"
     )
-    samples: Positive | None = Field(default=None, description="stop at so many on-topic visits after that")
-    length: Positive | None = Field(default=None, description="steps after which a walk ends; none: the budget tells")
+    samples: Positive | None = Field(default=RULES.samples, description="stop at so many on-topic visits after that")
+    length: Positive | None = Field(
+        default=RULES.length, description="steps after which a walk ends; none: the budget tells"
+    )
     inward: bool = Field(
-        default=True, description="also ask who mentions an account, where the platform can search for that"
+        default=RULES.inward, description="also ask who mentions an account, where the platform can search for that"
     )
     mutual: Literal["once", "twice"] = Field(
-        default="once", description="how two accounts that link to each other count as neighbours"
+        default=RULES.mutual, description="how two accounts that link to each other count as neighbours"
     )
     consistency: Literal["symmetric", "printed"] = Field(
-        default="symmetric",
+        default=RULES.consistency,
         description="symmetric: one-sided links are dropped, so that samples are uniform; printed: as in the paper",
     )
     weights: Literal["degree", "holding"] = Field(
-        default="degree", description="visits weigh 1/degree; or the time that the walk stays, as it is drawn"
+        default=RULES.weights, description="visits weigh 1/degree; or the time that the walk stays, as it is drawn"
     )
-    corrected: bool = Field(default=True, description="trial: visits weigh 1/degree; false: all alike, as printed")
+    corrected: bool = Field(
+        default=RULES.corrected, description="trial: visits weigh 1/degree; false: all alike, as printed"
+    )
     trap: Literal["auto", "host", "community", "off"] = Field(
         default="auto", description="what a walk must not be caught in, by jumps, which bias; auto: hosts on the web"
     )
-    trap_window: Positive = Field(default=100, description="L: latest visits, of which half may be of one host")
-    trap_hosts: Positive = Field(default=20, description="H: hosts visited last, to one of which it jumps")
+    trap_window: Positive = Field(
+        default=RULES.trap_window, description="L: latest visits, of which half may be of one host"
+    )
+    trap_hosts: Positive = Field(
+        default=RULES.trap_hosts, description="H: hosts visited last, to one of which it jumps"
+    )
     least: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(
         default=None,
         description="on topic: so many occurrences of it in what was read; 1, or 0 where patterns are given",

@@ -17,9 +17,9 @@ from socialcrawl.model import Node, Stop, StopKind, Who
 from socialcrawl.refresh.cost import shared_out
 from socialcrawl.refresh.crawl import PROBE, Refresh
 from socialcrawl.refresh.estimate import Estimate
-from socialcrawl.refresh.how import BOUND
 from socialcrawl.refresh.lines import CLOSED
 from socialcrawl.refresh.ranks import DYNAMIC
+from socialcrawl.refresh.rules import BOUND
 from socialcrawl.refresh.verdict import Verdict
 from socialcrawl.sections.kinds import REFRESH
 from socialcrawl.settings import Settings, stored
@@ -160,14 +160,14 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
     endless = settings.crawl.model_copy(update={"steps": None})
     crawl = _folded(settings.model_copy(update={"refresh": alone, "crawl": endless}), traces, whole)
     verdict = crawl.verdict() if crawl.view.old.size else None
-    crawl.how = replace(crawl.how, fraction=None)
+    crawl.rules = replace(crawl.rules, fraction=None)
     chosen = crawl.choose(most or EVERYBODY, 0.0)
     if isinstance(chosen, Stop):
         if chosen.kind != StopKind.DONE:
             raise SettingsError(f"The campaign {settings.name!r} has no order: {chosen.why}.")
         return Order(whole.platform, (), (), np.empty(0, np.int64), training=False, why=chosen.why)
     nodes = [pick.node for pick in chosen]
-    rank, awaits = crawl.how.rank, crawl.view.awaits
+    rank, awaits = crawl.rules.rank, crawl.view.awaits
     return Order(
         whole.platform,
         nodes,

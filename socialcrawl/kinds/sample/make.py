@@ -1,11 +1,13 @@
 """The crawl of a campaign that samples, and what judges accounts, made of its settings."""
 
+from dataclasses import fields
+
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.kinds.base import Width, one_each
 from socialcrawl.platforms import known
 from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.how import How
 from socialcrawl.sample.labels import accounts
+from socialcrawl.sample.rules import WalkRules
 from socialcrawl.settings import Settings
 from socialcrawl.sources.focusing import Predicate
 
@@ -15,29 +17,16 @@ def make_sample(settings: Settings, seeds: Seeds, width: Width = one_each) -> Sa
 
     It also asks which accounts mention an account where the platform can be asked that.
     """
-    sample, platform = settings.sample, settings.source.platform
-    how = How(
-        focus=sample.focus,
-        exact=sample.exact,
-        k=sample.reach,
-        b=sample.b,
-        crude=sample.crude,
-        degree=sample.degree,
-        weights=sample.weights,
-        corrected=sample.corrected,
-        walkers=sample.walkers,
-        burn_in=sample.burn_in,
-        samples=sample.samples,
-        length=sample.length,
-        inward=sample.inward and bool(known.of(settings).roles.inward),
-        mutual=sample.mutual,
-        consistency=sample.consistency,
-        trap=sample.traps(platform),
-        trap_window=sample.trap_window,
-        trap_hosts=sample.trap_hosts,
-        seed=settings.seed,
-    )
-    return Sample(seeds, how, settings.crawl.steps, width)
+    sample = settings.sample
+    shared = {one.name: getattr(sample, one.name) for one in fields(WalkRules) if one.name in type(sample).model_fields}
+    resolved = {
+        "k": sample.reach,
+        "inward": sample.inward and bool(known.of(settings).roles.inward),
+        "trap": sample.traps(settings.source.platform),
+        "seed": settings.seed,
+    }
+    rules = WalkRules(**{**shared, **resolved})
+    return Sample(seeds, rules, settings.crawl.steps, width)
 
 
 def make_predicate(settings: Settings) -> Predicate:

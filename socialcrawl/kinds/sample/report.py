@@ -163,7 +163,7 @@ def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Samp
 
 def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
     """The statistics of what was drawn; arguments as of `sampled`."""
-    rows, held, how, seen = found.rows, found.held, found.crawl.how, found.seen
+    rows, held, how, seen = found.rows, found.held, found.crawl.rules, found.seen
     series, verdict = found.series, seen.verdict
     burnt = np.bincount(rows.walker[rows.kept & rows.on_topic], minlength=how.walkers) > 0
     more = lacking(series) if verdict.enough else None
@@ -192,7 +192,7 @@ def _estimates(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, An
     """The estimates, by the names that `Sampled` has for them."""
     held, seen, series = found.held, found.seen, found.series
     outs = held.outs[seen.rows.place].astype(np.float64)
-    group = [] if found.crawl.how.trap == "community" else found.group
+    group = [] if found.crawl.rules.trap == "community" else found.group
     speech = spoken(traces, held.node[seen.places].tolist(), found.whole.id)
     most = float(outs[seen.weight > 0.0].max(initial=0.0))
     told: dict[str, Any] = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}

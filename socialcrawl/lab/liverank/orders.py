@@ -9,8 +9,8 @@ from socialcrawl.lab.liverank.source import Probed
 from socialcrawl.lab.liverank.ways import Way
 from socialcrawl.lab.liverank.worlds import Floats, Ints, World
 from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.how import How
 from socialcrawl.refresh.ranks import DYNAMIC, STATIC, Ranks
+from socialcrawl.refresh.rules import RefreshRules
 from socialcrawl.run import run
 
 
@@ -53,7 +53,7 @@ def crawled(world: World, way: Way, terms: Terms) -> Ints:
     DPR computes its PageRanks again after every z tests: that takes as long as all of a sample-based rank does.
     """
     z = 0 if way.rank in STATIC else terms.z
-    how = How(way.rank, way.training, neighbours=way.neighbours, z=z, every=max(1, z))
+    how = RefreshRules(way.rank, way.training, neighbours=way.neighbours, z=z, every=max(1, z))
     tape = Tape()
     crawl = Refresh(how, terms.seed, old=world.old())
     run(parts(crawl, Probed(world.active), tape), size=terms.batch if way.rank in DYNAMIC else MANY)

@@ -24,7 +24,7 @@ from socialcrawl.lab.sampling.worlds import Flags, Topic, World
 from socialcrawl.lab.tables import Table, table
 from socialcrawl.sample.audit import size as size_of
 from socialcrawl.sample.estimates import Estimate, Series
-from socialcrawl.sample.how import How
+from socialcrawl.sample.rules import WalkRules
 
 FAMOUS = 0.3  # share of all pages that a search has which knows the most famous ones
 
@@ -103,7 +103,7 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> 
     return made
 
 
-def audited(world: World, how: How, search: Search, begin: Sequence[int], asking: Questions) -> Table:
+def audited(world: World, how: WalkRules, search: Search, begin: Sequence[int], asking: Questions) -> Table:
     """The answers of one crawl, a row a question.
 
     Columns: question, value, low, high, effective, truth, all, and of the crawl fetches, jumps, visits, precision and

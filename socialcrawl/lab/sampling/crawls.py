@@ -20,7 +20,7 @@ from socialcrawl.model import Node
 from socialcrawl.run import run
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.sample.evidence import evidence
-from socialcrawl.sample.how import How
+from socialcrawl.sample.rules import WalkRules
 
 HITS = 20  # a walk begins with one of so many pages of the topic that most link to: what a search would show first
 METHODS: Mapping[str, Mapping[str, Any]] = {
@@ -62,7 +62,7 @@ class Setup:
     k: int = 1
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def how(self, method: str, run_: int) -> How:
+    def how(self, method: str, run_: int) -> WalkRules:
         """The rules of crawl number `run_` by a method.
 
         Raises:
@@ -70,7 +70,7 @@ class Setup:
         """
         if method not in METHODS:
             raise SettingsError(f"there is no method {method!r} here. Known are: {', '.join(METHODS)}.")
-        plain = How(
+        plain = WalkRules(
             inward=self.search.covers > 0,
             length=self.length,
             burn_in=self.burn_in,
@@ -100,7 +100,7 @@ def possible(topic: Topic) -> tuple[str, ...]:
     return tuple(name for name, how in METHODS.items() if how["focus"] != "ancestor" or topic.wider is not None)
 
 
-def above(topic: Topic, how: How) -> Flags | None:
+def above(topic: Topic, how: WalkRules) -> Flags | None:
     """The pages of the wider topic, bool[n], if walks look at it.
 
     Raises:
@@ -128,7 +128,7 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup) -> list[Job]:
     return made
 
 
-def walked(world: World, topic: Topic, how: How, search: Search, begin: Sequence[int]) -> Table:
+def walked(world: World, topic: Topic, how: WalkRules, search: Search, begin: Sequence[int]) -> Table:
     """The visits of one crawl, a row each, in the order of each walk.
 
     Columns: walk, node, on (whether it is on topic), degree, weight (0 for what does not count: off topic, or within

@@ -9,7 +9,7 @@ BOUND, ESTIMATE = STOPS = ("bound", "estimate")
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class RefreshRules:
     """The order of a refresh crawl, and when it ends.
 
     Attributes:

@@ -7,7 +7,7 @@ FOCUSES = ("none", "hard", "neighbourhood", "trial", "ancestor")
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class WalkRules:
     """The rules of a sample (Bar-Yossef, Kanungo, Krauthgamer, sections 3.3 to 4).
 
     Attributes:
@@ -47,12 +47,12 @@ class How:
     degree: int = 1_000_000
     weights: str = "degree"
     corrected: bool = True
-    walkers: int = 1
-    burn_in: int = 0
+    walkers: int = 4
+    burn_in: int = 50
     samples: int | None = None
     length: int | None = None
     idle: int = 100_000
-    inward: bool = False
+    inward: bool = True
     mutual: str = "once"
     consistency: str = "symmetric"
     trap: str = "off"
