@@ -173,7 +173,7 @@ def _database_instead(path: Path, kind: str) -> str:
         return f"give the database that was exported{such}; `socialcrawl verify {export}` checks the export"
     if kind == ARCHIVE:
         return "restore it with pg_restore, and give postgresql://USER@HOST/NAME"
-    return f"give an SQLite file{such}, or postgresql://USER@HOST/NAME"
+    return f"give an SQLite file{such}, or postgresql://USER@HOST/NAME, with --db or as database in the campaign file"
 
 
 def describe_no_export(folder: Path) -> str | None:
