@@ -61,7 +61,7 @@ class Collect(Folding):
         self.resting: dict[Node, int] = {}  # node -> the pick at which it may be asked again
 
     def choose(self, size: int, now: float) -> Batch | Stop:
-        """The next r = `size` picks: seeds while there are any, then the best of the frontier."""
+        """Return the next r = `size` picks: seeds while there are any, then the best of the frontier."""
         act, nodes = self.seeds.due(size, self.width)
         if nodes:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))

@@ -32,7 +32,7 @@ class Crowds:
         self._of: dict[bytes, int] = {}
 
     def found(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
-        """Which of `rows` are many enough of a kind to be crowds: they are, from now on; others are left."""
+        """Return which of `rows` are many enough of a kind to be crowds: they are, from now on; others are left."""
         crowded = np.zeros(len(rows), bool)
         for some in _alike(values):
             vector = values[:, some[0]]
@@ -47,7 +47,7 @@ class Crowds:
         return crowded
 
     def strange(self, places: Places, values: Floats) -> NDArray[np.bool_]:
-        """Whether each of some rows in crowds is no longer alike its crowd, now that it has these values."""
+        """Return whether each of some rows in crowds is no longer alike its crowd, now that it has these values."""
         return np.asarray(np.logical_or.reduce(self.values[:, FIRST - places] != values, axis=0))
 
     def join(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
@@ -62,7 +62,10 @@ class Crowds:
         return joined
 
     def ahead_of(self, terms: Terms, worst: tuple[float, int], many: int) -> Rows:
-        """The first `many` rows of each crowd whose first one ranks before (score, -row) = `worst`; they leave it."""
+        """Return the first `many` rows of each crowd whose first one ranks before (score, -row) = `worst`.
+
+        They leave it.
+        """
         if not self._rows:
             return NOBODY
         scores = terms.combined(self.values)
@@ -110,7 +113,7 @@ class Crowds:
         self.place[rows] = FIRST - crowd
 
     def _first(self, crowd: int) -> float:
-        """The first row that is still in the crowd; infinity where nobody is."""
+        """Return the first row that is still in the crowd; infinity where nobody is."""
         while self._head[crowd] < self._end[crowd]:
             some = self._next(crowd, LOOK)
             here = self.place[some] == FIRST - crowd
@@ -121,7 +124,7 @@ class Crowds:
         return np.inf
 
     def _leaders(self, crowd: int, many: int) -> Rows:
-        """The first rows of a crowd, up to `many`: it begins after them from now on."""
+        """Return the first rows of a crowd, up to `many`: it begins after them from now on."""
         some = self._next(crowd, many)
         self._head[crowd] += len(some)
         return np.asarray(some[self.place[some] == FIRST - crowd])
@@ -132,7 +135,7 @@ class Crowds:
 
 
 def _alike(values: Floats) -> Iterator[NDArray[np.int64]]:
-    """Places with equal values, CROWD or more at a time; the largest mass is likely to come first."""
+    """Yield places with equal values, CROWD or more at a time; the largest mass is likely to come first."""
     left = np.arange(values.shape[1])
     while len(left) > FEW:
         sample, times = np.unique(values[:, left[:: max(1, len(left) // SAMPLE)]], axis=1, return_counts=True)

@@ -60,7 +60,7 @@ class Folding:
                 (self._take_all if regular else self._take_each)(columns, ends, begin, end)
 
     def _features_now(self, node: Node) -> tuple[float, ...]:
-        """The features of a node that is about to be added, where those as picked were of another topic."""
+        """Return the features of a node that is about to be added, where those as picked were of another topic."""
         self.graph.drop(node)  # so that it is known: whoever led to it may be forgotten
         return self.graph.features(self.graph.row(node))
 
@@ -124,7 +124,7 @@ class Folding:
             self.graph.set_open(node, is_open=True)
 
     def _woken(self, picks: int) -> dict[int, Node]:
-        """Who has rested enough after `picks` decisions, by row; seeds go back in line."""
+        """Return who has rested enough after `picks` decisions, by row; seeds go back in line."""
         due = [node for node, until in self.resting.items() if until <= picks]
         for node in due:
             del self.resting[node]
@@ -132,7 +132,7 @@ class Folding:
 
 
 def in_columns(history: History, *, features: bool) -> Iterator[Columns]:
-    """All of a history as columns, with or without the features as picked."""
+    """Yield all of a history as columns, with or without the features as picked."""
     if isinstance(history, Columnar):
         yield from history.columns(features=features, rest=False)
         return
@@ -164,7 +164,7 @@ def stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
 
 
 def additions(columns: Columns, begin: int, end: int) -> Additions:
-    """What the picks of a regular stretch bring to the graph."""
+    """Return what the picks of a regular stretch bring to the graph."""
     offsets, some = columns.offsets[begin : end + 1], slice(begin, end)
     links = slice(offsets[0], offsets[-1])
     fetched = columns.missing[some] == ""
@@ -197,7 +197,7 @@ def _columns(held: list[tuple[Batch, Sequence[Outcome]]], *, features: bool) -> 
 
 
 def _features(picks: list[Pick]) -> NDArray[np.float64]:
-    """The features as picked, a row a pick; NaN where a pick has none."""
+    """Return the features as picked, a row a pick; NaN where a pick has none."""
     x = np.full((len(picks), len(COLUMNS)), np.nan)
     for line, pick in zip(x, picks, strict=True):
         line[:] = pick.x or np.nan

@@ -21,7 +21,7 @@ class Others:
         self.low = self.high = np.empty(0)
 
     def let_go(self, terms: Terms, rows: Rows, values: Floats, kept: int) -> tuple[Rows, Floats]:
-        """The best `kept` of `rows`, with all their equals, and their values; the rest comes here.
+        """Return the best `kept` of `rows`, with all their equals, and their values; the rest comes here.
 
         If others are here already, `rebase` comes first. `values` is overwritten.
         """
@@ -48,7 +48,7 @@ class Others:
         self.widen(values)
 
     def rising(self, rows: Rows, values: Floats) -> NDArray[np.int64]:
-        """The places of those of these rows that, by the weights of the threshold, rank before all others."""
+        """Return the places of those of these rows that, by the weights of the threshold, rank before all others."""
         if self.score == -np.inf:
             return np.arange(len(rows))
         scores = self.then.combined(values)
@@ -62,7 +62,7 @@ class Others:
             self.high = np.maximum(self.high, values.max(axis=1))
 
     def might_beat(self, terms: Terms, worst: tuple[float, int]) -> bool:
-        """Whether one of the others may rank before (score, -row) = `worst` with the weights of `terms`."""
+        """Return whether one of the others may rank before (score, -row) = `worst` with the weights of `terms`."""
         if self.score == -np.inf:
             return False
         if self._as_before(terms):

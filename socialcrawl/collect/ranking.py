@@ -47,7 +47,7 @@ class Ranking:
         self._below, self._far, self._crowds = Others(), Others(), Crowds(width, self._place)
 
     def all(self, n: int) -> tuple[Rows, Floats]:
-        """The whole frontier in order of discovery, and its scores after `n` steps."""
+        """Return the whole frontier in order of discovery, and its scores after `n` steps."""
         if self._terms is None:
             self.graph.changes()  # nobody keeps candidates, so nobody needs them
         rows = self.graph.frontier()
@@ -58,7 +58,7 @@ class Ranking:
         return self.graph.column("depth", rows)
 
     def best(self, size: int, n: int) -> tuple[Rows, Floats]:
-        """The `size` best rows of the frontier after `n` steps, best first, and their scores."""
+        """Return the `size` best rows of the frontier after `n` steps, best first, and their scores."""
         terms = self.estimator.terms(n)
         if terms is None:
             rows, scores = self.all(n)
@@ -76,7 +76,7 @@ class Ranking:
                 return rows, scores
 
     def _in_order(self, terms: Terms, rows: Rows, scores: Floats, size: int) -> bool:
-        """Whether these best of the candidates are the best of all; if not, there are other candidates now."""
+        """Return whether these best of the candidates are the best of all; if not, there are other candidates now."""
         enough = 0 < min(size, self.graph.left) == len(rows)
         worst = (float(scores[-1]), -int(rows[-1])) if enough else (-np.inf, 0)
         if len(more := self._crowds.ahead_of(terms, worst, max(size, self.kept))):
@@ -90,7 +90,7 @@ class Ranking:
         return False
 
     def _room(self, size: int) -> int:
-        """How many candidates are left when the rest is let go: enough for some batches of `size`."""
+        """Return how many candidates are left when the rest is let go: enough for some batches of `size`."""
         return max(self.kept, 4 * size)
 
     def _follow(self, terms: Terms, size: int) -> None:
@@ -231,7 +231,7 @@ def _once(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
 
 
 def _first(rows: Rows, scores: Floats, size: int) -> NDArray[np.int64]:
-    """Places of the `size` best by (score, row); `rows` are in any order."""
+    """Return places of the `size` best by (score, row); `rows` are in any order."""
     if not len(rows):
         return np.empty(0, np.int64)
     if size == 1:

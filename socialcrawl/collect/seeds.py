@@ -127,7 +127,7 @@ class Seeds:
         return True
 
     def complaint(self) -> str:
-        """Why there is nothing to start from, and what to do."""
+        """Return why there is nothing to start from, and what to do."""
         if any(node < 0 and why == Reason.PROTECTED for node, why in self.missing.items()):
             return (
                 "search is closed to those who have not signed in, and no seed that was named can be read: name seeds "

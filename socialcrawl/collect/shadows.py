@@ -32,7 +32,7 @@ class Company:
         return bool(self.learners)
 
     def one_by_one(self) -> bool:
-        """Whether one of them has to be told of every node at its moment."""
+        """Return whether one of them has to be told of every node at its moment."""
         return any(one.one_by_one() for one in self.all)
 
     def sow(self, graph: Graph, rows: Rows) -> None:
@@ -51,7 +51,7 @@ class Company:
             one.learn(x, y)
 
     def thoughts(self, graph: Graph, rows: Rows, n: int) -> Sequence[Thoughts]:
-        """What those who look on think of each of the picked `rows` after `n` steps."""
+        """Return what those who look on think of each of the picked `rows` after `n` steps."""
         if not self.shadows:
             return [()] * len(rows)
         told = [one.score(graph, rows, n).tolist() for one in self.shadows.values()]

@@ -15,10 +15,10 @@ class Ranked(Protocol):
     """A frontier with its scores; what a strategy chooses from."""
 
     def best(self, size: int, n: int) -> Scored:
-        """The `size` best rows after `n` steps, best first, and their scores."""
+        """Return the `size` best rows after `n` steps, best first, and their scores."""
 
     def all(self, n: int) -> Scored:
-        """All rows in order of discovery, and their scores after `n` steps."""
+        """Return all rows in order of discovery, and their scores after `n` steps."""
 
     def depth(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the shortest known distance of `rows` from the seeds, float64."""
@@ -28,14 +28,14 @@ class Strategy(Protocol):
     """A way to choose the next picks."""
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
-        """The rows of the next `size` picks, in order, and their scores, after `n` steps. Changes nothing."""
+        """Return the rows of the next `size` picks, in order, and their scores, after `n` steps. Changes nothing."""
 
 
 class Greedy:
     """The best estimated nodes (Definition 7)."""
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
-        """The `size` best, best first; of equals the one discovered first."""
+        """Return the `size` best, best first; of equals the one discovered first."""
         return frontier.best(size, n)
 
 
@@ -61,7 +61,7 @@ class AlteredGreedy:
         self.q, self.zeta, self.seed = q, zeta, seed
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
-        """The rows of the next `size` picks, in order, and their scores."""
+        """Return the rows of the next `size` picks, in order, and their scores."""
         draws = [uniform(self.seed, "altered greedy", n + i, 2) for i in range(size)]
         if all(coin < self.q for coin, _ in draws):
             return frontier.best(size, n)
@@ -93,7 +93,7 @@ class Proportional:
         self.seed = seed
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
-        """The rows of the next `size` picks, in order, and their scores."""
+        """Return the rows of the next `size` picks, in order, and their scores."""
         rows, scores = frontier.all(n)
         picked: list[int] = []
         left = np.arange(len(rows))
@@ -110,7 +110,7 @@ STRATEGIES = ("greedy", "altered-greedy", "proportional")
 
 
 def strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) -> Strategy:
-    """The strategy called `name`; `q` and `zeta` are those of altered greedy.
+    """Return the strategy called `name`; `q` and `zeta` are those of altered greedy.
 
     Raises:
         SettingsError: the name is not known, or q or zeta is out of range.
@@ -140,7 +140,7 @@ def greedy(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:
 
 
 def _share(weights: NDArray[np.float64], draw: float) -> int:
-    """The place in which the point `draw` (of [0, 1)) of the total weight lies."""
+    """Return the place in which the point `draw` (of [0, 1)) of the total weight lies."""
     most = weights.max()
     if most <= 0:
         return int(draw * len(weights))

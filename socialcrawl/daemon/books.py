@@ -71,7 +71,7 @@ class Books:
         self._do(settings.database, now, begun, writes=True)
 
     def heard(self, where: Where, now: float) -> Heard | None:
-        """What a database says; None while it cannot be reached."""
+        """Return what a database says; None while it cannot be reached."""
 
         def hear(connection: Opened) -> Heard:
             held = self._books[where].held = {one.campaign: one for one in daemons.held(connection)}
@@ -105,7 +105,7 @@ class Books:
         return book.trouble if book and book.since is None and not isinstance(where, Path) else None
 
     def other(self, where: Where, campaign: str, now: float, alive: Callable[[int], bool]) -> Held | None:
-        """The other daemon that has a campaign, as of the last look; None: nobody.
+        """Return the other daemon that has a campaign, as of the last look; None: nobody.
 
         Args:
             where: the database.
@@ -133,7 +133,7 @@ class Books:
         book.lock.release()
 
     def _do(self, where: Where, now: float, deed: Callable[[Opened], T], *, writes: bool = False) -> T | None:
-        """What comes of a deed with the connection to a database; None where that is lost."""
+        """Return what comes of a deed with the connection to a database; None where that is lost."""
         book = self._books.setdefault(where, _Book())
         try:
             with book.lock:

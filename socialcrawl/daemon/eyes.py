@@ -68,7 +68,7 @@ class Eyes:
         self.wait = wait
 
     def flying(self) -> list[tuple[str, float]]:
-        """What is in flight: the endpoints, and when each request left."""
+        """Return what is in flight: the endpoints, and when each request left."""
         return list(self._flying.values())
 
     def landing(self) -> None:
@@ -78,7 +78,7 @@ class Eyes:
 
 
 def figures(campaign: Campaign, eyes: Eyes, lag: float) -> Figures:
-    """A campaign in numbers, as it is now."""
+    """Return a campaign in numbers, as it is now."""
     crawl, budget = campaign.crawl, campaign.planner.budget
     return Figures(
         steps=crawl.taken,

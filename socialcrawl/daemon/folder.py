@@ -38,7 +38,7 @@ class Folder:
         self._looked = False
 
     def files(self) -> list[Path]:
-        """The campaign files that are there, by name.
+        """Return the campaign files that are there, by name.
 
         Raises:
             SettingsError: the folder is gone, or cannot be read.
@@ -54,7 +54,7 @@ class Folder:
         return [self.path / name for name in sorted(names) if name.endswith(".toml") and not name.startswith(".")]
 
     def look(self, *, again: bool = False) -> list[Found]:
-        """What has changed since the last look; everything, if it is to be read `again`.
+        """Return what has changed since the last look; everything, if it is to be read `again`.
 
         Raises:
             SettingsError: see `files`.
@@ -94,7 +94,7 @@ class Folder:
 
 
 def _mark(files: Iterable[Path]) -> Mark:
-    """What tells two states of files apart: a file that was replaced is another one, whatever its time says."""
+    """Return what tells two states of files apart: a file that was replaced is another one, whatever its time says."""
     marks = []
     for file in files:
         try:

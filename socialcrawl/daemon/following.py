@@ -40,7 +40,7 @@ class Next:
 
 
 def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float, failures: int = 0) -> Next:
-    """What follows a run of a campaign.
+    """Return what follows a run of a campaign.
 
     Args:
         reason: why it ended; Stop("interrupted") where the time of its turn was over.
@@ -72,12 +72,15 @@ def without_rerun(why: str) -> str:
 
 
 def resting(schedule: Schedule, now: float, last: float | None) -> Next:
-    """What follows where the schedule says when the next turn is; `last` is when the last one ended, if one did."""
+    """Return what follows where the schedule says when the next turn is.
+
+    `last` is when the last one ended, if one did.
+    """
     return _until(schedule.next(now, last), now)
 
 
 def _waiting(wait: Wait, schedule: Schedule, now: float, began: float) -> Next:
-    """The turn goes on after the wait where the schedule lets it; else the campaign rests until its next one."""
+    """Return when the turn continues: after the wait where the schedule lets it, else with the next turn."""
     due, ends = schedule.resumes(wait.until, began, now), schedule.ends(began)
     lasts = schedule.continuous or schedule.lasting is not None
     if lasts and due == max(now, wait.until) and (ends is None or due < ends):

@@ -53,7 +53,7 @@ def place(written: str) -> tuple[str, int]:
 
 
 def health(vitals: Vitals, now: float, silence: float = SILENCE) -> tuple[bool, dict[str, Any]]:
-    """Whether all is well, and the page /healthz as plain values, without secrets.
+    """Return whether all is well, and the page /healthz as plain values, without secrets.
 
     It is not when the daemon's heart has been silent for more than `silence` seconds, or a campaign is stalled or
     broken, or its platform is down; `why` then has a sentence for each.
@@ -85,7 +85,7 @@ def _shown(standing: Standing) -> dict[str, str | None]:
 
 
 def iso(instant: float | None) -> str | None:
-    """An instant (Unix seconds) as ISO 8601 in UTC; None where it is not known, or no instant at all."""
+    """Return an instant (Unix seconds) as ISO 8601 in UTC; None where it is not known, or no instant at all."""
     if instant is None:
         return None
     try:
@@ -95,7 +95,7 @@ def iso(instant: float | None) -> str | None:
 
 
 def app(vitals: Callable[[], Vitals], now: Callable[[], float], silence: float = SILENCE) -> "ASGIApp":
-    """The pages as an ASGI application.
+    """Return the pages as an ASGI application.
 
     Args:
         vitals: how the daemon is; called for every page, so it must hand over values and wait for nothing.

@@ -34,7 +34,7 @@ Event = MutableMapping[str, Any]
 
 
 def configure(style: str, stream: TextIO) -> Callable[[], None]:
-    """A switch: from now on all loggers write to `stream`; what is returned puts things back as they were.
+    """Return a switch: from now on all loggers write to `stream`; what is returned puts things back as they were.
 
     Args:
         style: "json", one object a line with timestamp (ISO 8601, UTC), level, event, campaign and whatever else was
@@ -70,7 +70,7 @@ def configure(style: str, stream: TextIO) -> Callable[[], None]:
 
 
 def _routed(handler: logging.Handler) -> Callable[[], None]:
-    """The root logger's only handler from now on. Where --debug asked for more than warnings, more is shown."""
+    """Return the root logger's only handler from now on. Where --debug asked for more than warnings, more is shown."""
     root = logging.getLogger()
     former, level = root.handlers, root.level
     handler.setLevel(min(logging.WARNING, level or logging.WARNING))
@@ -128,7 +128,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _explained(_: Any, __: str, event: Event) -> Event:
-    """The event with its failure in words: a sentence where a person can mend it, a traceback for a bug."""
+    """Return the event with its failure in words: a sentence where a person can mend it, a traceback for a bug."""
     given = event.pop("exc_info", None)
     if not given:
         return event
@@ -148,7 +148,7 @@ def _trace(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def _clean(_: Any, __: str, event: Event) -> Event:
-    """The event as plain values without secrets, its first keys first."""
+    """Return the event as plain values without secrets, its first keys first."""
     plain = cast("dict[str, Any]", _plain(dict(event), 0))
     plain.setdefault("event", "")
     return {key: plain[key] for key in (*FIRST, *plain) if key in plain}
@@ -169,7 +169,7 @@ def _in_json(value: float | None) -> bool:
 
 
 def _text(value: Any) -> str:
-    """What is shown of a value: a text cut to a bearable length and without halves of characters."""
+    """Return what is shown of a value: a text cut to a bearable length and without halves of characters."""
     try:
         text = value if isinstance(value, str) else str(value)
     except Exception:  # noqa: BLE001 (values of any kind are logged, also such whose text is a bug)
@@ -197,7 +197,7 @@ def _for_people(*, colours: bool) -> Any:
 
 
 def _harmless(key: str, value: Any) -> Any:
-    """A text that cannot steer a terminal; only tracebacks keep their lines, so that nobody forges one."""
+    """Return a text that cannot steer a terminal; only tracebacks keep their lines, so that nobody forges one."""
     if not isinstance(value, str):
         return value
     text = value.translate(CONTROLS)

@@ -94,7 +94,7 @@ def registry(vitals: Callable[[], Vitals], now: Callable[[], float]) -> Collecto
 
 
 def text(source: CollectorRegistry) -> bytes:
-    """All metrics of a registry in Prometheus' text format, UTF-8."""
+    """Return all metrics of a registry in Prometheus' text format, UTF-8."""
     return generate_latest(source)
 
 
@@ -132,7 +132,7 @@ def _samples(vitals: Vitals, now: float) -> Iterator[Sample]:
 
 
 def _named(standings: Iterable[Standing]) -> Iterator[tuple[str, Standing]]:
-    """Each campaign under a label of its own: Prometheus refuses all metrics where two series are the same."""
+    """Yield each campaign under a label of its own: Prometheus refuses all metrics where two series are the same."""
     given = [(_label(standing.campaign), standing) for standing in standings]
     shared = Counter(name for name, _ in given)
     taken: set[str] = set()
@@ -148,7 +148,7 @@ def _named(standings: Iterable[Standing]) -> Iterator[tuple[str, Standing]]:
 
 
 def _label(text: str) -> str:
-    """A text as a label: without secrets and halves of characters, and of a bearable length."""
+    """Return a text as a label: without secrets and halves of characters, and of a bearable length."""
     return redacted(text).encode("utf-8", "replace").decode()[:LONGEST]
 
 

@@ -225,7 +225,7 @@ class _Command:
 
 
 def _scratch() -> Any:
-    """A file for what a command complains of; none where there is no room for one, and then it is not told."""
+    """Return a file for what a command complains of; none where there is no room for one, and then it is not told."""
     try:
         return tempfile.TemporaryFile()
     except OSError:

@@ -103,7 +103,7 @@ class Runner:
         return self._held
 
     def standing(self) -> Standing:
-        """How it stands, at this moment."""
+        """Return how it stands, at this moment."""
         campaign, (state, why, since) = self._campaign, self._state
         if campaign is not None:
             with self.house.shared.lock:
@@ -226,7 +226,7 @@ class Runner:
                 self.due = self.house.time.now()
 
     def hasten(self) -> bool:
-        """Whether it waits, and does so no longer: the next run is now."""
+        """Return whether it waits, and does so no longer: the next run is now."""
         with self._guard:
             waits = not self.running and self._state[0] == WAITING and self.due is not None
             self.due = self.house.time.now() if waits else self.due
@@ -270,7 +270,7 @@ class Runner:
         return (after.state, after.why) if stays and self._barred[0] != BROKEN else self._barred
 
     def _first(self, last: float | None = None) -> Next:
-        """What a campaign begins with, or begins again: its first turn, now or when its schedule says."""
+        """Return what a campaign begins with, or begins again: its first turn, now or when its schedule says."""
         now = self.house.time.now()
         first = resting(self.schedule, now, None if self.schedule.continuous else last)
         return Next(WAITING, "it is about to begin", now) if first.due == now else first
@@ -317,7 +317,10 @@ class Runner:
         return after
 
     def _trouble(self, error: SocialcrawlError | None) -> Next:
-        """What follows an error: it is closed, and tried again; None: an error of ours, which is told elsewhere."""
+        """Return what follows an error: it is closed, and tried again.
+
+        None: an error of ours, which is told elsewhere.
+        """
         now = self.house.time.now()
         if isinstance(error, HeldError):
             return Next(ELSEWHERE, str(error), now + HELD, close=True)

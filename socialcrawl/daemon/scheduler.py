@@ -51,7 +51,7 @@ class Scheduler(BaseScheduler):  # type: ignore[misc]
         self.add_job(job, DateTrigger(due), id=name, name=name, next_run_time=due, replace_existing=True, **how)
 
     def due(self, name: str) -> float | None:
-        """When the job of that name is to run (Unix seconds); None if it is not."""
+        """Return when the job of that name is to run (Unix seconds); None if it is not."""
         job = self.get_job(name)
         return None if job is None else job.next_run_time.timestamp()
 

@@ -128,7 +128,7 @@ class Daemon:
             self.scheduler.wakeup()
 
     def vitals(self) -> Vitals:
-        """How the daemon is, and how its campaigns stand."""
+        """Return how the daemon is, and how its campaigns stand."""
         return Vitals(self.began, self.heart, self.overview.standings())
 
     def look(self) -> None:

@@ -10,7 +10,7 @@ Flying = Sequence[tuple[str, float]]
 
 
 def stalled(standing: Standing, flying: Flying, now: float, patience: float) -> str | None:
-    """What a campaign waits for that should have moved, as a sentence for people; None: all is well.
+    """Return what a campaign waits for that should have moved, as a sentence for people; None: all is well.
 
     Only one that runs or waits can stall. It has when more than `patience` seconds have gone since each of: its last
     reply or step, the moment at which it was to go on, and its coming into this state (so that one which has rested

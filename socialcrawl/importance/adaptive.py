@@ -64,11 +64,11 @@ class Adaptive:
         self.cash.pay(row, targets, shares)
 
     def importance(self, rows: Rows) -> Floats:
-        """The importance of `rows` by the window, float64."""
+        """Return the importance of `rows` by the window, float64."""
         return self.window.importance(rows, self.cash.of(rows), self.cash.paid)
 
     def newcomer(self) -> float:
-        """The importance that a node gets which joins now."""
+        """Return the importance that a node gets which joins now."""
         recent = np.fromiter(self._recent, np.int64, len(self._recent))
         rows = recent if len(recent) else np.flatnonzero(self.cash.known)
         if not len(rows):

@@ -7,7 +7,9 @@ Ints = NDArray[np.int64]
 
 
 def largest_component(indptr: Ints, indices: Ints) -> Ints:
-    """The rows of the largest strongly connected component, ascending; of equally large ones, that of the least row.
+    """Return the rows of the largest strongly connected component, ascending.
+
+    Of equally large ones, that of the least row.
 
     Args:
         indptr: int64[n + 1]; the links of node u are places `indptr[u]` to `indptr[u + 1]`.
@@ -20,7 +22,7 @@ def largest_component(indptr: Ints, indices: Ints) -> Ints:
 
 
 def components(indptr: Ints, indices: Ints, connection: str = "strong") -> Ints:
-    """A number for each node, int64[n]: the same exactly for nodes that can reach each other.
+    """Return a number for each node, int64[n]: the same exactly for nodes that can reach each other.
 
     Args:
         indptr: as of `largest_component`.

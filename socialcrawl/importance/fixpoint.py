@@ -26,7 +26,7 @@ MOST = 20_000  # steps
 def iterations(
     matrix: Any, start: Floats | None = None, *, eps: float = 0.0, convergent: bool = True
 ) -> Iterator[Floats]:
-    """The vectors x after 1, 2, 3, ... steps, without end, float64[n] each, all >= 0 and of sum 1.
+    """Yield the vectors x after 1, 2, 3, ... steps, without end, float64[n] each, all >= 0 and of sum 1.
 
     Args:
         matrix: a link matrix, n x n, entries >= 0.
@@ -57,7 +57,7 @@ def fixpoint(
     tolerance: float = TOLERANCE,
     most: int = MOST,
 ) -> Floats:
-    """The importance by `matrix`, float64[n], >= 0, of sum 1, from equal shares.
+    """Return the importance by `matrix`, float64[n], >= 0, of sum 1, from equal shares.
 
     Where several fixpoints exist (the graph is not strongly connected), it is the projection of equal shares.
 

@@ -26,7 +26,7 @@ class Known:
         self.weights: NDArray[np.float64] | None = None if equal else links.data.astype(np.float64)
 
     def start(self, small: float | None = 1.0) -> Cash:
-        """The accounts of all rows with equal shares of cash; `small` as of `Cash`."""
+        """Return the accounts of all rows with equal shares of cash; `small` as of `Cash`."""
         cash = Cash(small)
         cash.start(np.arange(self.size))
         return cash

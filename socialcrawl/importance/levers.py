@@ -48,7 +48,7 @@ class Lean:
             raise ValueError(f"{self}: lean is from -1 to 1, part from 0 to 1, small above 0, factor 1 or more")
 
     def weight(self) -> float:
-        """The weight of a small edge with this lean."""
+        """Return the weight of a small edge with this lean."""
         return float(self.small * self.factor**self.lean)
 
     def weigh(self, cash: Cash) -> None:
@@ -102,12 +102,12 @@ class Topical:
 
 
 def _part(count: int, small: float | None) -> float:
-    """The part of what is paid that goes to `count` links, beside a small edge."""
+    """Return the part of what is paid that goes to `count` links, beside a small edge."""
     return count / (count + (small or 0.0)) if count else 0.0
 
 
 def _share(matching: NDArray[np.bool_], shares: Floats | None) -> float:
-    """The share of the matching among the links."""
+    """Return the share of the matching among the links."""
     if shares is None or not (total := float(shares.sum())) > 0:
         return float(np.count_nonzero(matching) / len(matching)) if len(matching) else 0.0
     return float(shares[matching].sum()) / total

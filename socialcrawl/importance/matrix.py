@@ -59,14 +59,14 @@ MATRICES: dict[str, Callable[[Any], Any]] = {
 
 
 def shares(links: Any) -> Any:
-    """The random walk on `links`: every row divided by its sum; rows without links stay empty."""
+    """Return the random walk on `links`: every row divided by its sum; rows without links stay empty."""
     from scipy.sparse import diags_array  # noqa: PLC0415  (scipy takes long to load)
 
     return (diags_array(_inverse(links.sum(axis=1))) @ links).tocsr()
 
 
 def with_virtual(links: Any, small: float = 1.0) -> Any:
-    """The random walk on `links` and the virtual page, (n+1) x (n+1): what `Cash(small)` pays by.
+    """Return the random walk on `links` and the virtual page, (n+1) x (n+1): what `Cash(small)` pays by.
 
     Row i with k links gives them k/(k + small) and the virtual page, the last row, the rest; it gives all the same.
 

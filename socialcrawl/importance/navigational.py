@@ -49,7 +49,7 @@ def navigational_rank(
 
 
 def _fixed_point(average: Callable[[Floats], Floats], own: Floats, d: float, close: float) -> Floats:
-    """The fixed point of x = d own + (1-d) average(x), to `close` or to the last digits of float64."""
+    """Return the fixed point of x = d own + (1-d) average(x), to `close` or to the last digits of float64."""
     rank = d * own
     while True:
         following = d * own + (1.0 - d) * average(rank)

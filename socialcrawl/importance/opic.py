@@ -99,14 +99,14 @@ class Cash:
         self._grew(fresh)
 
     def knows(self, row: int, targets: Rows) -> bool:
-        """Whether `row` and all of `targets` are known."""
+        """Return whether `row` and all of `targets` are known."""
         try:
             return bool(self.known[row]) and np.count_nonzero(self.known[targets]) == len(targets)
         except IndexError:  # there has been no such row yet: seldom, and dearer to look for than to run into
             return False
 
     def of(self, rows: Rows) -> Floats:
-        """The cash of `rows`, float64; nothing where a row is not known."""
+        """Return the cash of `rows`, float64; nothing where a row is not known."""
         if len(rows):
             self._reserve(int(rows.max()) + 1)
         if self.offset == 0.0:
@@ -114,7 +114,7 @@ class Cash:
         return np.where(self.known[rows], self.cash[rows] + self.offset, 0.0)
 
     def past(self, rows: Rows) -> Floats:
-        """The history of `rows`, H, float64."""
+        """Return the history of `rows`, H, float64."""
         if len(rows):
             self._reserve(int(rows.max()) + 1)
         return self.history[rows]
@@ -202,11 +202,14 @@ class Cash:
             self.settle()
 
     def estimate(self, rows: Rows) -> Floats:
-        """The importance of `rows`, (H + C) / (G + 1); of all rows, virtual page and sink together it sums to 1."""
+        """Return the importance of `rows`, (H + C) / (G + 1).
+
+        Of all rows, virtual page and sink together it sums to 1.
+        """
         return np.asarray((self.of(rows) + self.history[rows]) / (self.paid + self.granted + 1.0))
 
     def rough(self, rows: Rows) -> Floats:
-        """The importance of `rows` by what was paid only, H / G; 0 for all before the first payment."""
+        """Return the importance of `rows` by what was paid only, H / G; 0 for all before the first payment."""
         past, whole = self.past(rows), self.paid + self.granted
         return past / whole if whole > 0.0 else np.zeros(len(past))
 
@@ -215,7 +218,7 @@ class Cash:
         return float(self.of(np.arange(len(self.cash))).sum()) + self.virtual + self.sink
 
     def _keep_small(self, cash: float, count: int) -> float:
-        """The part of `cash` for `count` links, the virtual page having taken its own."""
+        """Return the part of `cash` for `count` links, the virtual page having taken its own."""
         assert self.small is not None
         part = cash * (count / (count + self.small)) if count else 0.0
         self.virtual += cash - part

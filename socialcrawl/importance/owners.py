@@ -30,7 +30,7 @@ MOST = 0.05  # of all cash that may wait in all buffers together, more or less: 
 
 
 def owner_of(name: str, owners: int) -> int:
-    """The number of the owner of a node, 0 to `owners` - 1: the same in every process and version."""
+    """Return the number of the owner of a node, 0 to `owners` - 1: the same in every process and version."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") % owners
 
 
@@ -55,7 +55,7 @@ class Transfer:
     size: int
 
     def total(self) -> float:
-        """All cash in the transfer."""
+        """Return all cash in the transfer."""
         return sum(self.amounts.values()) + self.everybody
 
 
@@ -150,11 +150,11 @@ class Owner:
         )
 
     def flush(self) -> list[Transfer]:
-        """All that is buffered, as transfers, by number of the receiver."""
+        """Return all that is buffered, as transfers, by number of the receiver."""
         return self._leave(lambda to: bool(self._amounts[to]) or self._news(to) > 0)
 
     def importance(self, names: Sequence[str]) -> Floats:
-        """The importance of the owner's `names`, float64; 0 where it does not know one."""
+        """Return the importance of the owner's `names`, float64; 0 where it does not know one."""
         rows = np.array([self.rows.get(name, -1) for name in names], np.int64)
         there = rows[rows >= 0]
         found = np.zeros(len(rows))
@@ -162,7 +162,7 @@ class Owner:
         return found
 
     def total(self) -> float:
-        """All cash that the owner holds: its nodes', the virtual page's, and what lies in buffers."""
+        """Return all cash that the owner holds: its nodes', the virtual page's, and what lies in buffers."""
         buffered = sum(sum(amounts.values()) for amounts in self._amounts) + float(self._everybody.sum())
         return self.cash.total() + self.virtual + buffered
 
@@ -208,7 +208,7 @@ class Owner:
         self.cash.paid = self.paid + float(self._heard.sum())
 
     def _news(self, to: int) -> int:
-        """How many of its nodes the owner of the virtual page has yet to be told of."""
+        """Return how many of its nodes the owner of the virtual page has yet to be told of."""
         return self.cash.size - self._told if to == self._bank != self.number else 0
 
     def _leave(self, full: Callable[[int], bool]) -> list[Transfer]:
@@ -272,7 +272,7 @@ class Owners:
             self.deliver()
 
     def importance(self, names: Sequence[str]) -> Floats:
-        """The importance of `names`, each as its owner sees it, float64."""
+        """Return the importance of `names`, each as its owner sees it, float64."""
         whose = np.array([owner_of(name, len(self.parts)) for name in names], np.int64)
         found = np.zeros(len(whose))
         for part in self.parts:
@@ -281,5 +281,5 @@ class Owners:
         return found
 
     def total(self) -> float:
-        """All cash, in buffers and on its way included: 1 at any time after the start."""
+        """Return all cash, in buffers and on its way included: 1 at any time after the start."""
         return sum(part.total() for part in self.parts) + sum(transfer.total() for transfer in self.way)

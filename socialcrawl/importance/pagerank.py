@@ -24,7 +24,7 @@ def pagerank(
     dangling: str = "zap",
     tolerance: float = TOLERANCE,
 ) -> Floats:
-    """The rank of every row, float64[n]; together they are `tolerance` from the solution, or less.
+    """Return the rank of every row, float64[n]; together they are `tolerance` from the solution, or less.
 
     Args:
         links: a scipy sparse array, n x n: entry [i, j] >= 0 is the weight of the link from i to j.

@@ -20,7 +20,7 @@ class Selection(Protocol):
     """The rows to visit, one by one."""
 
     def next(self) -> int:
-        """The row to visit next; the caller pays it out before asking again.
+        """Return the row to visit next; the caller pays it out before asking again.
 
         Raises:
             ValueError: no row is known yet.
@@ -35,7 +35,7 @@ class Random:
         self.draws = _drawn(seed)
 
     def next(self) -> int:
-        """A row drawn uniformly from those known now."""
+        """Return a row drawn uniformly from those known now."""
         rows = self.members.rows()
         return int(rows[int(next(self.draws) * len(rows))])
 
@@ -48,7 +48,7 @@ class Cycle:
         self.last = -1
 
     def next(self) -> int:
-        """The first known row after the last one chosen, and after the last row the first."""
+        """Return the first known row after the last one chosen, and after the last row the first."""
         rows = self.members.rows()
         self.last = int(rows[np.searchsorted(rows, self.last, "right") % len(rows)])
         return self.last
@@ -79,7 +79,7 @@ class Greedy:
                 heapq.heappush(self.heap, (-cash, row))
 
     def next(self) -> int:
-        """The row with most cash; the same again as long as it is not paid out."""
+        """Return the row with most cash; the same again as long as it is not paid out."""
         if len(self.heap) > self.bound:
             self.heap.clear()
         while True:
@@ -106,7 +106,7 @@ SELECTIONS: dict[str, Callable[[Cash, int], Selection]] = {"random": Random, "gr
 
 
 def selection(name: str, cash: Cash, seed: int = 0) -> Selection:
-    """The selection called `name` over `cash`; `seed` keys its draws.
+    """Return the selection called `name` over `cash`; `seed` keys its draws.
 
     Raises:
         ValueError: there is no such selection.
@@ -125,7 +125,7 @@ class _Members:
         self.turnover = -1
 
     def rows(self) -> Rows:
-        """The known rows, int64, ascending."""
+        """Return the known rows, int64, ascending."""
         if self.turnover != self.cash.turnover:
             self.found, self.turnover = _known(self.cash), self.cash.turnover
         return self.found
@@ -138,7 +138,7 @@ def _known(cash: Cash) -> Rows:
 
 
 def _drawn(seed: int) -> Iterator[float]:
-    """Numbers in [0, 1), the n-th a function of (seed, n)."""
+    """Yield numbers in [0, 1), the n-th a function of (seed, n)."""
     block = 0
     while True:
         yield from uniform(seed, "opic", block, BLOCK).tolist()

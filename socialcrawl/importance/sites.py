@@ -16,7 +16,10 @@ Floats = NDArray[np.float64]
 
 
 def by_site(sites: Rows, importance: Floats, count: int) -> Floats:
-    """The sum of `importance` over the nodes of each of `count` sites, float64; `sites` has the site of each node."""
+    """Return the sum of `importance` over the nodes of each of `count` sites, float64.
+
+    `sites` has the site of each node.
+    """
     return np.bincount(sites, importance, minlength=count).astype(np.float64)
 
 
@@ -60,13 +63,13 @@ class SiteFlow:
         self.cash.pay(site, to, weights)
 
     def links(self, site: int) -> tuple[Rows, Floats]:
-        """The sites that `site` is known to link to, int64[k] ascending, and the weights, float64[k]."""
+        """Return the sites that `site` is known to link to, int64[k] ascending, and the weights, float64[k]."""
         known = sorted(self._links.get(site, {}).items())
         to = np.array([target for target, _ in known], np.int64)
         return to, np.array([1.0 if self.once else float(weight) for _, weight in known])
 
     def importance(self, sites: Rows) -> Floats:
-        """The importance of `sites`, (H + C) / (G + 1), float64."""
+        """Return the importance of `sites`, (H + C) / (G + 1), float64."""
         return self.cash.estimate(sites)
 
     def _forget(self, node: int) -> None:

@@ -68,7 +68,7 @@ class Spread:
         self._blocks = _blocks(*(inward or turned(indptr, indices)))
 
     def ranks(self, zaps: Sequence[Rows | None], *, tolerance: float = TOLERANCE) -> list[Floats]:
-        """The rank of every row for each of `zaps`, float64[n] each.
+        """Return the rank of every row for each of `zaps`, float64[n] each.
 
         Args:
             zaps: the rows (distinct) that the walk is zapped to evenly; None: all. To no rows: all ranks are 0.
@@ -149,7 +149,7 @@ class _Sweeps:
         self.rank, self.handed = (np.ascontiguousarray(kept[:, columns]) for kept in (self.rank, self.handed))
 
     def _sum(self, block: _Block) -> tuple[Floats, NDArray[np.bool_]]:
-        """The ranks of a block by the present state, and whether any of them grows, by column."""
+        """Return the ranks of a block by the present state, and whether any of them grows, by column."""
         new = np.asarray(block.links @ self.handed)
         new += self.even
         for column, (zap, part) in enumerate(zip(self.zaps, self.parts, strict=True)):
@@ -161,7 +161,7 @@ class _Sweeps:
 
 
 def turned(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:
-    """The links turned round: for each row where links to it come from, ascending, as `indptr` and `indices`."""
+    """Return the links turned round: for each row where links to it come from, ascending, as `indptr` and `indices`."""
     from scipy.sparse import csr_array  # noqa: PLC0415  (scipy takes long to load)
 
     size = len(indptr) - 1
@@ -174,7 +174,7 @@ def turned(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:
 def links_of(
     indptr: Rows, indices: Rows, rows: Rows, wanted: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The links of some rows, in their order: where each comes from and where it goes, int64.
+    """Return the links of some rows, in their order: where each comes from and where it goes, int64.
 
     Args:
         indptr: as of `Spread`.
@@ -194,7 +194,7 @@ def links_of(
 
 
 def _blocks(indptr: Rows, indices: Rows) -> list[_Block]:
-    """The rows in blocks of about BLOCK links; all share one array of weights, which are 1."""
+    """Return the rows in blocks of about BLOCK links; all share one array of weights, which are 1."""
     from scipy.sparse import csr_array  # noqa: PLC0415  (scipy takes long to load)
 
     size, blocks, begin = len(indptr) - 1, [], 0

@@ -48,18 +48,18 @@ class Window(ABC):
 
     @abstractmethod
     def stored(self, rows: Rows, paid: float) -> Floats:
-        """The importance of `rows` at G = `paid` by their crawls alone, float64."""
+        """Return the importance of `rows` at G = `paid` by their crawls alone, float64."""
 
     @abstractmethod
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
-        """The importance of `rows` if all were crawled now, holding `cash`, at G = `paid`, float64."""
+        """Return the importance of `rows` if all were crawled now, holding `cash`, at G = `paid`, float64."""
 
     @abstractmethod
     def measures(self, rows: Rows) -> Rows:
-        """The number of measures kept of each of `rows` as of the last crawl of any, int64 (Figure 5)."""
+        """Return the number of measures kept of each of `rows` as of the last crawl of any, int64 (Figure 5)."""
 
     def importance(self, rows: Rows, cash: Floats, paid: float) -> Floats:
-        """The importance X of `rows`, which hold `cash` now, at G = `paid`, float64."""
+        """Return the importance X of `rows`, which hold `cash` now, at G = `paid`, float64."""
         return self.pending(rows, cash, paid) if self.fresh else self.stored(rows, paid)
 
 
@@ -88,7 +88,7 @@ class Fixed(Window):
         self._log.write(row, cash, paid)
 
     def stored(self, rows: Rows, paid: float) -> Floats:
-        """The importance of `rows` at G = `paid` by their crawls alone, float64."""
+        """Return the importance of `rows` at G = `paid` by their crawls alone, float64."""
         return self.read(rows, paid)[0] / self.time
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
@@ -96,11 +96,14 @@ class Fixed(Window):
         return (self.read(rows, paid)[0] + cash) / self.time
 
     def measures(self, rows: Rows) -> Rows:
-        """The number of measures of `rows` in the window that ends at the last crawl of any, int64."""
+        """Return the number of measures of `rows` in the window that ends at the last crawl of any, int64."""
         return self._log.read(rows, self._log.latest)[1]
 
     def read(self, rows: Rows, paid: float) -> tuple[Floats, Rows]:
-        """The cash of the window that ends at G = `paid`, with the default's part, float64; how many crawls, int64."""
+        """Return the cash of the window that ends at G = `paid`, with the default's part, float64.
+
+        How many crawls, int64.
+        """
         top = int(rows.max(initial=-1)) + 1
         self._born, self._default = grown(self._born, top), grown(self._default, top)
         sums, counts = self._log.read(rows, paid)
@@ -142,14 +145,14 @@ class Variable(Window):
         self._take(row, int(self._taken[row]) + 1, cash, paid)
 
     def stored(self, rows: Rows, paid: float) -> Floats:
-        """The importance of `rows` by their last measures, float64; 0 where these span no time."""
+        """Return the importance of `rows` by their last measures, float64; 0 where these span no time."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         taken = self._taken[rows]
         end = self._at[rows, taken % (self.last + 1)]
         return _over(self._cash[rows].sum(axis=1), end - self._before(rows, taken))
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
-        """The importance of `rows` if all were crawled now, float64."""
+        """Return the importance of `rows` if all were crawled now, float64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         taken = self._taken[rows] + 1
         held = self._cash[rows]
@@ -157,7 +160,7 @@ class Variable(Window):
         return _over(held.sum(axis=1), paid - self._before(rows, taken))
 
     def measures(self, rows: Rows) -> Rows:
-        """The number of measures of `rows`, `last` at most, int64; the default is one while it is kept."""
+        """Return the number of measures of `rows`, `last` at most, int64; the default is one while it is kept."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         return np.minimum(self._taken[rows], self.last)
 
@@ -205,22 +208,22 @@ class ImprovedFixed(Window):
         self._last.crawled(row, cash, paid)
 
     def stored(self, rows: Rows, paid: float) -> Floats:
-        """The importance of `rows` at G = `paid` by their crawls alone, float64."""
+        """Return the importance of `rows` at G = `paid` by their crawls alone, float64."""
         sums, counts = self._fixed.read(rows, paid)
         return np.where(self._enough(rows, counts, paid), sums / self.time, self._last.stored(rows, paid))
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
-        """The importance of `rows` if all were crawled now, float64."""
+        """Return the importance of `rows` if all were crawled now, float64."""
         sums, counts = self._fixed.read(rows, paid)
         enough = self._enough(rows, counts + 1, paid)
         return np.where(enough, (sums + cash) / self.time, self._last.pending(rows, cash, paid))
 
     def measures(self, rows: Rows) -> Rows:
-        """The number of measures of `rows`, int64: those of the fixed window, or the last `least`."""
+        """Return the number of measures of `rows`, int64: those of the fixed window, or the last `least`."""
         return np.maximum(self._fixed.measures(rows), self._last.measures(rows))
 
     def _enough(self, rows: Rows, counts: Rows, paid: float) -> NDArray[np.bool_]:
-        """Whether `counts` crawls in the fixed window are enough, or all that there is lies within it."""
+        """Return whether `counts` crawls in the fixed window are enough, or all that there is lies within it."""
         self._born = grown(self._born, int(rows.max(initial=-1)) + 1)
         return (counts >= self.least) | (self._born[rows] >= paid - self.time)
 
@@ -251,12 +254,12 @@ class Interpolation(Window):
         self._set(row, kept, paid + cash)
 
     def stored(self, rows: Rows, paid: float) -> Floats:
-        """The importance H/T of `rows` by their crawls alone, float64."""
+        """Return the importance H/T of `rows` by their crawls alone, float64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         return np.asarray(self.history[rows] / self.time)
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
-        """The importance of `rows` if all were crawled now, float64."""
+        """Return the importance of `rows` if all were crawled now, float64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         d = paid - self._last[rows]
         recent = self.history[rows] * (self.time - d) / self.time + cash
@@ -300,7 +303,7 @@ class _Log:
         self._size, self.latest = place + 1, paid
 
     def read(self, rows: Rows, paid: float) -> tuple[Floats, Rows]:
-        """The sum of cash of `rows` since G = `paid` less the time, float64, and of how many measures, int64."""
+        """Return the sum of cash of `rows` since G = `paid` less the time, float64, and of how many measures, int64."""
         self._newest = grown(self._newest, int(rows.max(initial=-1)) + 1, -1)
         sums, counts = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
         alive, places = np.arange(len(rows)), self._newest[rows] - self._cut

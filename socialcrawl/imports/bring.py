@@ -66,7 +66,7 @@ class Files:
             trouble.refuse()
 
     def found(self, count: Hits, trouble: Trouble, what: str, *, keep: bool = False) -> Iterator[Found]:
-        """All that is in the files, in order."""
+        """Yield all that is in the files, in order."""
         posts = 0
         for path in self.paths:
             for found in read(path, count, trouble, keep=keep):
@@ -76,7 +76,7 @@ class Files:
 
 
 def as_posts(files: Files, connection: Opened, settings: Settings | None, now: float) -> Brought:
-    """Posts of the files in the tables; with a campaign, also which of them match its topic.
+    """Return posts of the files in the tables; with a campaign, also which of them match its topic.
 
     Args:
         files: what to read.
@@ -94,7 +94,7 @@ def as_posts(files: Files, connection: Opened, settings: Settings | None, now: f
 
 
 def as_history(files: Files, connection: Opened, settings: Settings, now: float) -> Brought:
-    """Every author of the files as asked by the campaign, which goes on from there; see `store.imports.history`.
+    """Return every author of the files as asked by the campaign, which goes on from there; see `store.imports.history`.
 
     Raises:
         StoreError: the campaign is running.

@@ -98,7 +98,7 @@ class Rows:
         return self._text.size
 
     def _decoded(self, source: Iterator[tuple[int, bytes | None]]) -> Iterator[tuple[int, str | None]]:
-        """The lines as text; `_damaged` says that one of a row was not UTF-8."""
+        """Yield the lines as text; `_damaged` says that one of a row was not UTF-8."""
         for number, line in source:
             if line is None:
                 yield number, None
@@ -114,7 +114,7 @@ class Rows:
 
 
 def _between(first: bytes) -> str:
-    """What stands between the cells of a file, by its header."""
+    """Return what stands between the cells of a file, by its header."""
     line = first.splitlines()[0].decode("utf-8-sig", "replace")
 
     def fits(mark: str) -> int:
@@ -125,6 +125,6 @@ def _between(first: bytes) -> str:
 
 
 def _plain(names: list[str]) -> list[str]:
-    """The names of columns in lower case, but where two would then be the same."""
+    """Return the names of columns in lower case, but where two would then be the same."""
     low = [name.strip().lower() for name in names]
     return [plain if low.count(plain) == 1 else name for name, plain in zip(names, low, strict=True)]

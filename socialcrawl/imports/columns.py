@@ -45,7 +45,7 @@ class BadRowError(ValueError):
 
 
 def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: Trouble) -> Found:
-    """The posts of some rows; the bad ones are noted.
+    """Return the posts of some rows; the bad ones are noted.
 
     Args:
         rows: (where it is, the row by column), in order.
@@ -112,13 +112,13 @@ def _post(row: Row) -> PostRow:
 
 
 def _made(author: Who, at: str, text: str) -> str:
-    """An id for a post that came without one: the same again whenever the post is imported."""
+    """Return an id for a post that came without one: the same again whenever the post is imported."""
     who = (author.username or str(author.id)).lower()
     return MADE + blake2b(orjson.dumps([who, at, text]), digest_size=12).hexdigest()
 
 
 def _mentioned(row: Row, text: str) -> list[tuple[Who, str]]:
-    """Whom a post mentions, each once and in order; a repost says whom it repeats in its text."""
+    """Return whom a post mentions, each once and in order; a repost says whom it repeats in its text."""
     given = row.get("mentions") if "mentions" in row else AT_NAME.findall(text)
     names: dict[str, str] = {}
     for name in _names(given):
@@ -147,7 +147,7 @@ def _names(given: Any) -> list[str]:
 
 
 def _seen(row: Row) -> tuple[str, str] | None:
-    """When the counts were read and when the post was fetched, where the row tells it."""
+    """Return when the counts were read and when the post was fetched, where the row tells it."""
     told = [iso(_instant(row, name)) for name in TIMES if not _is_nothing(row.get(name))]
     return (told[0], told[-1]) if told else None
 
@@ -178,7 +178,7 @@ def _parsed(text: str) -> datetime | float:
 
 
 def _text(row: Row, name: str) -> str | None:
-    """A cell as text; None where it is empty. Ids may have been read as whole numbers."""
+    """Return a cell as text; None where it is empty. Ids may have been read as whole numbers."""
     given = row.get(name)
     if _is_nothing(given):
         return None
@@ -207,7 +207,7 @@ def _count(row: Row, name: str) -> int | None:
 
 
 def _list(row: Row, name: str) -> str | None:
-    """A list of words as JSON, from a list, a JSON list or words."""
+    """Return a list of words as JSON, from a list, a JSON list or words."""
     given = row.get(name)
     if _is_nothing(given):
         return None

@@ -52,7 +52,7 @@ class Gathered:
         self._there: dict[Cell, int] = {}  # the places of those that the dataset is about, by cell
 
     def read(self, cells: Sequence[Cell], reading: str | None = None) -> list[Who | str]:
-        """The account that each cell names; where it names none, why."""
+        """Return the account that each cell names; where it names none, why."""
         known = self._cells.setdefault(reading, {})
         new = [cell for cell in dict.fromkeys(cells) if cell not in known]
         known.update(zip(new, self.naming.whos([cell or "" for cell in new], reading), strict=True))
@@ -75,13 +75,13 @@ class Gathered:
         return True
 
     def member(self, who: Who) -> int:
-        """The place of an account that the dataset is about."""
+        """Return the place of an account that the dataset is about."""
         place = self.place(who)
         self._about.add(place)
         return place
 
     def place(self, who: Who) -> int:
-        """The place of an account."""
+        """Return the place of an account."""
         return self._places.setdefault(who, len(self._places))
 
     def link(self, source: int, target: int, weight: float = 1.0) -> None:
@@ -91,7 +91,7 @@ class Gathered:
         self._links[2].append(weight)
 
     def graph(self) -> Named:
-        """All that was read."""
+        """Return all that was read."""
         whos = list(self._places)
         member = np.zeros(len(whos), np.bool_)
         member[list(self._about)] = True
@@ -101,7 +101,7 @@ class Gathered:
 
 
 def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Watch = lambda what, rows: None) -> Named:
-    """The graph that files tell, in their order.
+    """Return the graph that files tell, in their order.
 
     Args:
         paths: the files.
@@ -132,7 +132,7 @@ def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Wat
 
 
 def _told(table: Grid) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
-    """The rows of a table.
+    """Yield the rows of a table.
 
     Raises:
         PostsFileError: its first row is none, but names its columns by words that are not known.
@@ -148,7 +148,7 @@ def _told(table: Grid) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
 
 
 def _unread(table: Grid) -> Iterator[str]:
-    """What is to be said of columns that are not read though they may be weights."""
+    """Yield what is to be said of columns that are not read though they may be weights."""
     names = table.names or []
     ends = next((pair for pair in ENDS if {*pair} <= {*names}), None)
     if (
@@ -171,7 +171,9 @@ def _table(path: Path, naming: Naming, trouble: Trouble) -> Iterator[Grid | None
 
 
 def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
-    """The occurrences of a topic in a file of posts, by author as `gathered` has them; none where it has no posts.
+    """Return the occurrences of a topic in a file of posts, by author as `gathered` has them.
+
+    None where it has no posts.
 
     Args:
         path: the file.
@@ -218,7 +220,7 @@ def describe_members(path: Path, naming: Naming) -> str:
 
 
 def _reader(table: Grid) -> "_Links | _Accounts":
-    """What reads the rows of a table, by the names of its columns.
+    """Return what reads the rows of a table, by the names of its columns.
 
     Raises:
         PostsFileError: there are more than two, and none has a name that is known.
@@ -347,7 +349,7 @@ class _Posts:
                     found.link(author, found.place(who))
 
     def settled(self, found: Gathered, who: Who, path: str) -> Who | None:
-        """An account as the platform names it; None, and a bad line, where it is none."""
+        """Return an account as the platform names it; None, and a bad line, where it is none."""
         (told,) = found.read([who.username or who.id], "names" if who.username else None)
         if isinstance(told, str):
             found.trouble.add(path, told)

@@ -108,7 +108,7 @@ def _lines(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cell
 
 
 def _chunks(rows: Iterator[list[Any]]) -> Iterator[Cells]:
-    """Some rows at a time, as columns."""
+    """Yield some rows at a time, as columns."""
     while some := list(islice(rows, SOME)):
         yield list(zip(*some, strict=True))
 
@@ -125,7 +125,7 @@ def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int
 
 
 def _listed(column: Any) -> list[Any]:
-    """The values of a column of Parquet; instants as `model.iso` writes them, all at once."""
+    """Return the values of a column of Parquet; instants as `model.iso` writes them, all at once."""
     import pyarrow as pa  # noqa: PLC0415
 
     if not pa.types.is_timestamp(column.type):
@@ -152,5 +152,5 @@ def _read_cells(column: Column, cells: Sequence[Any], *, safe: bool) -> Sequence
 
 
 def _unmark(cell: str) -> str:
-    """A text of CSV without the apostrophe that keeps spreadsheets from running it."""
+    """Return a text of CSV without the apostrophe that keeps spreadsheets from running it."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell

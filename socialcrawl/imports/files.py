@@ -32,7 +32,7 @@ def count_nothing(text: str, /, *_: str | None) -> int:
 
 
 def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> Iterator[Found]:
-    """The posts of a file, in its order, some at a time.
+    """Yield the posts of a file, in its order, some at a time.
 
     Args:
         path: the file.
@@ -94,7 +94,7 @@ def _lines(path: Path, file: IO[bytes], count: Hits, trouble: Trouble, *, keep: 
 
 
 def _parsed(text: bytes) -> Any:
-    """The JSON of a line, without the character that databases refuse.
+    """Return the JSON of a line, without the character that databases refuse.
 
     Raises:
         ValueError: it is damaged, or holds too many values or too long a text.
@@ -112,7 +112,7 @@ class CrowdedError(ValueError):
 
 
 def _longest(given: Any) -> int:
-    """The length of the longest text in a value."""
+    """Return the length of the longest text in a value."""
     if isinstance(given, str):
         return len(given)
     if isinstance(given, dict):
@@ -121,7 +121,7 @@ def _longest(given: Any) -> int:
 
 
 def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: Trouble) -> Iterator[Found]:
-    """The rows that wait, as a page."""
+    """Yield the rows that wait, as a page."""
     if rows:
         found = page_of(rows, count, trouble)
         rows.clear()
@@ -156,7 +156,7 @@ def _parquet(path: Path, count: Hits, trouble: Trouble) -> Iterator[Found]:
 
 
 def _without_nul(given: Any) -> Any:
-    """The same value, its texts without the character that databases refuse."""
+    """Return the same value, its texts without the character that databases refuse."""
     if isinstance(given, str):
         return given.replace("\0", "\ufffd") if "\0" in given else given
     if isinstance(given, dict):

@@ -44,7 +44,7 @@ class Grid:
     chunks: Iterator[tuple[Sequence[int], list[list[Cell]]]]
 
     def where(self, line: int) -> str:
-        """The place of a row, for messages."""
+        """Return the place of a row, for messages."""
         return f"{self.path}, line {line}"
 
 
@@ -106,7 +106,7 @@ class _Lines:
         self._rows = self._split(head)
 
     def header(self, words: Collection[str]) -> list[str] | None:
-        """The names of the columns, where the first line has them."""
+        """Return the names of the columns, where the first line has them."""
         first, second = next(self._rows, None), next(self._rows, None)
         if first is not None and _names(first[1], second[1] if second else [], words):
             self._rows = chain([second] if second else [], self._rows)
@@ -115,7 +115,7 @@ class _Lines:
         return None
 
     def chunks(self, width: int | None) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
-        """The rows of one width, that of the first where none is told; others are noted."""
+        """Yield the rows of one width, that of the first where none is told; others are noted."""
         while some := self._some():
             width = len(some[0][1]) if width is None else width
             kept = [one for one in some if len(one[1]) == width or self._unfit(*one, width)]
@@ -124,7 +124,7 @@ class _Lines:
                 yield numbers, [list(column) for column in zip(*rows, strict=True)]
 
     def _some(self) -> list[tuple[int, list[Cell]]]:
-        """The next rows: `CHUNK`, or fewer if they are long; none at the end."""
+        """Return the next rows: `CHUNK`, or fewer if they are long; none at the end."""
         some = list(islice(self._rows, CHUNK))
         if self._held > MAX_BATCH:  # then no more rows came, though there may be some
             self._rows = self._split([])
@@ -137,7 +137,7 @@ class _Lines:
         return False
 
     def _decoded(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
-        """The lines that say something, with their numbers."""
+        """Yield the lines that say something, with their numbers."""
         for number, raw in lines(self.path, file, MAX_ROW):
             if raw is None:
                 self._bad(number, too_long(MAX_ROW))
@@ -192,7 +192,7 @@ class _Lines:
 
 
 def _between(lines: Sequence[str], words: Collection[str], legal: Callable[[str], bool]) -> str | None:
-    """What stands between the cells of some lines; None: each line is one cell."""
+    """Return what stands between the cells of some lines; None: each line is one cell."""
     for mark in BETWEEN:
         rows = [_cells(line, mark) for line in lines]
         pairs = [row[:2] for row in rows if len(row) > 1]
@@ -215,7 +215,7 @@ def _known(row: Sequence[Cell], words: Collection[str]) -> bool:
 
 
 def _names(first: Sequence[Cell], second: Sequence[Cell], words: Collection[str]) -> bool:
-    """Whether the first row has names of columns: words that are known, or none of the numbers of the second."""
+    """Return whether the first row has names of columns: words that are known, or none of the numbers of the second."""
     if _known(first, words):
         return True
     numbers = bool(second) and all((cell or "").isdigit() for cell in second[:2])
@@ -223,7 +223,7 @@ def _names(first: Sequence[Cell], second: Sequence[Cell], words: Collection[str]
 
 
 def _texts(column: Any) -> list[Cell]:
-    """The cells of a column of Parquet as text."""
+    """Return the cells of a column of Parquet as text."""
     import pyarrow as pa  # noqa: PLC0415  # as above
 
     if pa.types.is_integer(column.type):

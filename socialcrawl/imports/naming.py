@@ -28,7 +28,7 @@ class Naming:
         self._platform = platform(name)
 
     def whos(self, cells: Sequence[str], reading: str | None = None) -> list[Who | str]:
-        """The account that each cell names; where it names none, why, for people."""
+        """Return the account that each cell names; where it names none, why, for people."""
         reading = reading or self.reading
         plain = [cell.strip() for cell in cells]
         numbered = [self._id(cell, reading) for cell in plain]
@@ -37,15 +37,18 @@ class Naming:
         return [next(named) if found is None else found for found in numbered]
 
     def legal(self, cell: str) -> bool:
-        """Whether a cell can name an account in any way."""
+        """Return whether a cell can name an account in any way."""
         return isinstance(self.whos([cell], "auto")[0], Who)
 
     def site(self, who: Who) -> str:
-        """The site of an account: the host of a page, the instance on Mastodon; "" where there is no such thing."""
+        """Return the site of an account: the host of a page, the instance on Mastodon.
+
+        "" where there is no such thing.
+        """
         return site_of(self.name, who)
 
     def _id(self, cell: str, reading: str) -> Who | str | None:
-        """The account with an id that is no name, or why it is none; None: it is to be read as a name."""
+        """Return the account with an id that is no name, or why it is none; None: it is to be read as a name."""
         bare = cell.removeprefix("@")
         if not bare:
             return "it is empty"
@@ -75,7 +78,7 @@ class Naming:
 
 
 def site_of(name: str, who: Who) -> str:
-    """The site of an account of the platform `name`; see `Naming.site`."""
+    """Return the site of an account of the platform `name`; see `Naming.site`."""
     told = who.username or who.id or ""
     if name == "web":
         return urlsplit(told).hostname or ""

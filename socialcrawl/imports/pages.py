@@ -100,7 +100,7 @@ class _Header:
         self.data, self.at = data, 0
 
     def structure(self, deep: int) -> dict[int, object]:
-        """The fields of the structure that begins here, by their numbers."""
+        """Return the fields of the structure that begins here, by their numbers."""
         fields: dict[int, object] = {}
         field = 0
         while (head := self._byte()) != _STOP:

@@ -85,7 +85,7 @@ class Sheet:
             return self._apart(columns, numbers, cells)
 
     def _apart(self, columns: list[Any], numbers: range, cells: Cells) -> tuple[Sequence[int], list[list[Any]]]:
-        """The rows that can be read, where one of them cannot."""
+        """Return the rows that can be read, where one of them cannot."""
         good, rows = [], []
         for i, number in enumerate(numbers):
             try:
@@ -156,7 +156,10 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _parts(columns: list[Any], rows: int) -> Iterator[range | int]:
-    """The rows of a batch in parts of bounded bytes; rows that are longer than a cell may be stand alone, by place."""
+    """Yield the rows of a batch in parts of bounded bytes.
+
+    Rows that are longer than a cell may be stand alone, by place.
+    """
     if sum(column.nbytes for column in columns) <= MAX_BATCH:
         yield range(rows)
         return
@@ -207,7 +210,7 @@ def _whole(lengths: Any) -> NDArray[np.int64]:
 
 
 def _plain(column: Any) -> Any:
-    """A column with its values as such, no longer in a dictionary."""
+    """Return a column with its values as such, no longer in a dictionary."""
     import pyarrow as pa  # noqa: PLC0415
 
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

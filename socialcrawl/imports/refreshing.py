@@ -43,7 +43,7 @@ class Tables:
 def as_dataset(
     tables: Tables, connection: Opened, settings: Settings, now: float, earlier_one: str | None = None
 ) -> tuple[Entered, Trouble]:
-    """What came of bringing an old dataset into a campaign, and the lines that were left out.
+    """Return what came of bringing an old dataset into a campaign, and the lines that were left out.
 
     Nothing is stored where something is wrong. A second time only what is new is stored.
 
@@ -78,7 +78,7 @@ def as_dataset(
 
 
 def as_liveness(tables: Tables, connection: Opened, settings: Settings, now: float) -> tuple[Learned, Trouble]:
-    """What came of bringing tests into a campaign that were made elsewhere, and the lines that were left out.
+    """Return what came of bringing tests into a campaign that were made elsewhere, and the lines that were left out.
 
     Raises:
         SettingsError: the campaign is of another kind.

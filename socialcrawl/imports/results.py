@@ -39,7 +39,7 @@ class BadResultError(ValueError):
 def results(
     paths: Iterable[Path], naming: Naming, rule: Activity, now: float, trouble: Trouble
 ) -> tuple[list[Tested], int]:
-    """The tests that files tell, in their order, and how many rows of our own lists nobody has filled in yet.
+    """Return the tests that files tell, in their order, and how many rows of our own lists nobody has filled in yet.
 
     Args:
         paths: the files.
@@ -76,7 +76,7 @@ def results(
 
 
 def _whos(rows: Sequence[Row], names: Sequence[str], naming: Naming) -> Iterator[Who | str]:
-    """The account of each row, by its id or else its name; why there is none."""
+    """Yield the account of each row, by its id or else its name; why there is none."""
     by_id, by_name = (next((name for name in some if name in names), None) for some in (IDS, NAMES))
     readings = [(name, how) for name, how in ((by_id, "ids"), (by_name, "names")) if name is not None]
     columns = [naming.whos([row[name] or "" for row in rows], how) for name, how in readings]

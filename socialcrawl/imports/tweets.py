@@ -47,7 +47,7 @@ class Tweets:
     waiting: int = 0
 
     def add(self, place: str, line: Line, most: int) -> Iterator[Found]:
-        """What became a page when `line` was added: lines fetched at another time, or `most` posts."""
+        """Yield what became a page when `line` was added: lines fetched at another time, or `most` posts."""
         if self.lines and (self.lines[0][1].at, self.lines[0][1].words) != (line.at, line.words):
             yield from self.flush()
         self.lines.append((place, line))
@@ -56,7 +56,7 @@ class Tweets:
             yield from self.flush()
 
     def flush(self) -> Iterator[Found]:
-        """The lines that wait, as a page; where that fails, one by one, so that only the bad ones are missing."""
+        """Yield the lines that wait, as a page; where that fails, one by one, so that only the bad ones are missing."""
         lines, self.lines, self.waiting = self.lines, [], 0
         if not lines:
             return
@@ -94,7 +94,7 @@ class Tweets:
 
 
 def line_of(given: Json) -> Line | None:
-    """The posts of a line, whichever of the three forms it has; None if it has none of them.
+    """Return the posts of a line, whichever of the three forms it has; None if it has none of them.
 
     Raises:
         KeyError, TypeError, AttributeError, ValueError: it is damaged.
@@ -120,7 +120,7 @@ def _answer(given: Json, data: Sequence[Json]) -> Line:
 
 
 def _flat(given: Json) -> Line:
-    """A post with those it speaks of inside, as `twarc2 flatten` writes it."""
+    """Return a post with those it speaks of inside, as `twarc2 flatten` writes it."""
     users = [user for key in ("in_reply_to_user", "author") if isinstance(user := given.get(key), dict) and user]
     post = dict(given)
     if "author_id" not in post:
@@ -142,7 +142,7 @@ def _moment(moment: datetime) -> float:
 
 
 def _post(given: Json) -> dict[str, Any]:
-    """A post of API 1.1 in the words of v2."""
+    """Return a post of API 1.1 in the words of v2."""
     whole = given.get("extended_tweet") or given
     entities = {**(given.get("entities") or {}), **(whole.get("entities") or {})}
     mentions = [
@@ -176,7 +176,7 @@ def _post(given: Json) -> dict[str, Any]:
 
 
 def _user(given: Json) -> dict[str, Any]:
-    """A user of API 1.1 in the words of v2."""
+    """Return a user of API 1.1 in the words of v2."""
     same = {key: given[key] for key in ("name", "description", "protected", "verified", "url") if key in given}
     return {
         **same,

@@ -31,7 +31,7 @@ def trace_account(traces: Traces, whole: Begun, user: str) -> Met:
 
 
 def meant(traces: Traces, whole: Begun, user: str) -> Node:
-    """The account of a campaign that `user`, a username or id, means.
+    """Return the account of a campaign that `user`, a username or id, means.
 
     Raises:
         SettingsError: it is not known, or was forgotten.

@@ -32,7 +32,7 @@ def crawl_case(
     size: int = 1,
     store: Store | None = None,
 ) -> list[tuple[str, float]]:
-    """The crawl sequence v1 ... vn as (key, beta), without the seeds; a node that is missing has the value 0.
+    """Return the crawl sequence v1 ... vn as (key, beta), without the seeds; a node that is missing has the value 0.
 
     Args:
         source: one of `sources.cases`.

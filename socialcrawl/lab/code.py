@@ -31,7 +31,7 @@ def code_of(*made: Any, apart: str | None = None) -> str:
 
 
 def _modules(made: Any) -> Iterator[str]:
-    """The names of the modules that define a function, or a class and those that it inherits from."""
+    """Yield the names of the modules that define a function, or a class and those that it inherits from."""
     whole = made if isinstance(made, type) or hasattr(made, "__code__") else type(made)
     yield from (one.__module__ for one in getattr(whole, "__mro__", (whole,)) if one.__module__ != "builtins")
 
@@ -49,7 +49,7 @@ def _checksum(modules: frozenset[str], apart: str | None) -> str:
 
 @lru_cache(maxsize=1024)
 def _source(name: str) -> tuple[str, frozenset[str]]:
-    """A checksum of what a module does, and the modules of this program that it imports, wherever it does."""
+    """Return a checksum of what a module does, and the modules of this program that it imports, wherever it does."""
     file = _file(name)
     if file is None or file.suffix != ".py":  # none, or compiled
         return hashlib.sha256(file.read_bytes() if file else b"").hexdigest(), frozenset()
@@ -67,7 +67,7 @@ def _source(name: str) -> tuple[str, frozenset[str]]:
 
 
 def _says(statement: ast.stmt) -> bool:
-    """Whether it is a text that stands alone, as a docstring does."""
+    """Return whether it is a text that stands alone, as a docstring does."""
     told = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(told, ast.Constant) and isinstance(told.value, str)
 
@@ -81,7 +81,7 @@ def _within(name: str, package: str) -> bool:
 
 
 def _file(name: str) -> Path | None:
-    """The file of a module; None where it has none, or is no module."""
+    """Return the file of a module; None where it has none, or is no module."""
     if not _ours(name):
         place = getattr(sys.modules.get(name), "__file__", None)
         return Path(place) if place and Path(place).is_file() else None
@@ -90,5 +90,5 @@ def _file(name: str) -> Path | None:
 
 
 def _release(name: str) -> str:
-    """The version that the package of a module names; "" for ours, whose source is all there is to know."""
+    """Return the version that the package of a module names; "" for ours, whose source is all there is to know."""
     return "" if _ours(name) else str(getattr(sys.modules.get(name.partition(".")[0]), "__version__", ""))

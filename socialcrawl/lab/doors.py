@@ -18,7 +18,7 @@ class Freely:
     """A planner without limits."""
 
     def take(self, request: Request, now: float) -> Grant:
-        """The permission to send, always."""
+        """Return the permission to send, always."""
         return Grant(request, "main", now)
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> None:
@@ -66,7 +66,7 @@ class AtOnce(Executor):
     """An executor that does the work in the calling thread, before it returns."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """A future that is done."""
+        """Return a future that is done."""
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
@@ -145,7 +145,7 @@ class Tape:
         """Nothing: no answer is kept."""
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
-        """The reply as it is."""
+        """Return the reply as it is."""
         return reply
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
@@ -191,5 +191,5 @@ class Unwatched:
 
 
 def parts(crawl: Crawl, source: Source, store: Store, wire: Wire | None = None) -> Parts:
-    """Everything `run` needs to drive `crawl` over `source` without limits and without waiting."""
+    """Return everything `run` needs to drive `crawl` over `source` without limits and without waiting."""
     return Parts(crawl, source, store, wire or Nowhere(), Freely(), Standstill(), AtOnce(), Unwatched())

@@ -46,7 +46,7 @@ class Exported:
 
 
 def read_export(folder: Path) -> Exported:
-    """The export in a folder.
+    """Return the export in a folder.
 
     Raises:
         PostsFileError: it is none, or one that cannot be answered from: of several campaigns, without names, without
@@ -100,7 +100,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
 
 
 def _missing(picks: list[Row]) -> Iterator[tuple[int, str]]:
-    """Why accounts are missing, by node: the last word on each; one that was read at all is not missing."""
+    """Yield why accounts are missing, by node: the last word on each; one that was read at all is not missing."""
     last = {node: missing for _, node, act, missing in picks if node >= 0 and missing != TRIED}
     read = {node for _, node, act, missing in picks if act != Act.RESOLVE and missing is None}
     yield from ((node, missing) for node, missing in last.items() if missing is not None and node not in read)

@@ -32,7 +32,7 @@ _DRAW_NAMES, _DRAW_TEXTS = 5, 8
 
 
 def topics() -> dict[str, str]:
-    """The topics that can be generated, most popular first: name of the topic -> its keyword."""
+    """Return the topics that can be generated, most popular first: name of the topic -> its keyword."""
     return {topic.name: topic.keyword for topic in TOPICS}
 
 
@@ -52,7 +52,7 @@ class Generated:
     seed: int
 
     def batches(self) -> Iterator[Any]:
-        """The posts as Arrow record batches of at most 200,000 rows, oldest first; columns as in `table`."""
+        """Yield the posts as Arrow record batches of at most 200,000 rows, oldest first; columns as in `table`."""
         import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
         pools = phrases(self.topics, self.seed)
@@ -65,7 +65,7 @@ class Generated:
             yield columns(drafts, handles, time, word(drafts, pools, handles.at, rng))
 
     def table(self) -> Any:
-        """All posts as a pyarrow.Table, oldest first, one row a post.
+        """Return all posts as a pyarrow.Table, oldest first, one row a post.
 
         Columns: author (string), created_at (int64, Unix seconds), text (string), mentions (list of string, lower
         case), reply_to (string, lower case; null unless the post is a reply).
@@ -88,7 +88,7 @@ def generate(
     until: int = UNTIL,
     only: Sequence[str] | None = None,
 ) -> Generated:
-    """A network of `users` accounts that post, and of those they mention: a function of its arguments alone.
+    """Return a network of `users` accounts that post, and of those they mention: a function of its arguments alone.
 
     Args:
         users: accounts that post, each at least once; at least ten per topic.

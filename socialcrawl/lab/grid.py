@@ -67,7 +67,9 @@ def seed_sets(graph: KnownGraph, sets: int, size: int, seed: int, least: float =
 def replay_all(
     jobs: Sequence[Job], out: Path, *, n_jobs: int | None = -1, backend: str | None = None, watch: Watch | None = None
 ) -> int:
-    """The number of jobs replayed now: all that had no result in `out` yet. Each result is there as soon as it is done.
+    """Return the number of jobs replayed now: all that had no result in `out` yet.
+
+    Each result is there as soon as it is done.
 
     Args:
         jobs: in an order that keeps those of one graph together, as a worker holds on to the graph it opened last.
@@ -146,14 +148,14 @@ def _obey(parent: int) -> None:
 
 
 def _replayed(key: str, graph: str, seeds: tuple[int, ...], setup: Setup, parent: int) -> tuple[str, Replay]:
-    """What a worker does."""
+    """Return what a worker does."""
     if os.getppid() == parent:
         _obey(parent)
     return key, simulate(_opened(graph), seeds, setup)
 
 
 def _finished(calls: Sequence[Call], n_jobs: int | None) -> Generator[tuple[str, Replay], None, None]:
-    """The replays as they are done; in rounds where the backend cannot hand over one by one."""
+    """Return the replays as they are done; in rounds where the backend cannot hand over one by one."""
     from joblib import Parallel, delayed, effective_n_jobs  # noqa: PLC0415
 
     tasks = [delayed(_replayed)(*call) for call in calls]

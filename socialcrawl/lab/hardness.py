@@ -34,7 +34,7 @@ class CrawlProblem:
 
 
 def reduction(graph: KnownGraph, most: int, counted: str = "edges") -> CrawlProblem:
-    """The crawl problem that is solved with score W exactly if `graph` has a subtree of size L that weighs W.
+    """Return the crawl problem that is solved with score W exactly if `graph` has a subtree of size L that weighs W.
 
     Of size at most L and of weight at least W, that is. A sequence may be shorter than the budget: the paper fills it
     up with nodes of another chain, but a graph of one node has none.

@@ -28,7 +28,7 @@ class Mean(NamedTuple):
 
 
 def mean(values: Floats) -> Mean:
-    """The mean of `values`, shape (sets,), NaN left out, and the error sd / sqrt(sets), sd with sets - 1."""
+    """Return the mean of `values`, shape (sets,), NaN left out, and the error sd / sqrt(sets), sd with sets - 1."""
     known = values[~np.isnan(values)]
     if not len(known):
         return Mean(np.nan, np.nan, 0)
@@ -66,7 +66,10 @@ def share(curve: Floats, reference: Floats) -> Floats:
 
 
 def rolling(values: Floats, window: int) -> Floats:
-    """The mean of the last `window` values up to each of them, of all before where there are fewer; the same shape."""
+    """Return the mean of the last `window` values up to each of them, of all before where there are fewer.
+
+    The same shape.
+    """
     ends = np.arange(1, len(values) + 1)
     begins = np.maximum(ends - window, 0)
     total = np.concatenate([[0.0], np.cumsum(values)])
@@ -74,7 +77,7 @@ def rolling(values: Floats, window: int) -> Floats:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """The correlation of two variables, shape (n,) each; NaN where one of them does not vary."""
+    """Return the correlation of two variables, shape (n,) each; NaN where one of them does not vary."""
     dx, dy = x - x.mean(), y - y.mean()
     xx, yy = float(dx @ dx), float(dy @ dy)
     if xx <= FLAT * float(x @ x) or yy <= FLAT * float(y @ y):
@@ -101,7 +104,9 @@ def r_squared(x: Floats, y: Floats) -> float:
 
 
 def points(steps: int, most: int = 240) -> NDArray[np.int64]:
-    """The steps 1 .. `steps` at which curves are kept: each for a while, then ever fewer; the last, and all rounds.
+    """Return the steps 1 ..
+
+    `steps` at which curves are kept: each for a while, then ever fewer; the last, and all rounds.
 
     Half of them are spread evenly, half by the logarithm, so that curves look whole on either axis.
     """
@@ -111,6 +116,6 @@ def points(steps: int, most: int = 240) -> NDArray[np.int64]:
 
 
 def rounds(steps: int) -> NDArray[np.int64]:
-    """The steps at which tables are read: 10, 20, 50, 100, ... as far as they go, and the last."""
+    """Return the steps at which tables are read: 10, 20, 50, 100, ... as far as they go, and the last."""
     powers = [base * 10**power for power in range(1, 10) for base in (1, 2, 5)]
     return np.array([*(step for step in powers if step < steps), steps], np.int64)

@@ -40,13 +40,13 @@ class Ties:
 
 
 def topic_shares(topics: int) -> Floats:
-    """The share of people in each topic, shape (topics,), falling slowly from the first to the last."""
+    """Return the share of people in each topic, shape (topics,), falling slowly from the first to the last."""
     weight = 1.0 / (np.arange(topics) + 4.0)
     return np.asarray(weight / weight.sum())
 
 
 def populate(users: int, silent: int, topics: int, seed: int) -> People:
-    """The people: `users` who will post and `silent` who will not, in `topics` topics; no posts counted yet."""
+    """Return the people: `users` who will post and `silent` who will not, in `topics` topics; no posts counted yet."""
     rng = np.random.default_rng([seed, _DRAW_PEOPLE])
     total = users + silent
     topic = _split(total, topic_shares(topics))
@@ -80,7 +80,7 @@ def _communities(topic: Ints) -> Ints:
 
 
 def with_posts(people: People, mean: float, prolific: int, seed: int) -> People:
-    """The same people with posts counted: log-normal around `mean` per user, `prolific` of them above 3,200."""
+    """Return the same people with posts counted: log-normal around `mean` per user, `prolific` of them above 3,200."""
     rng = np.random.default_rng([seed, _DRAW_POSTS])
     who = np.flatnonzero(people.posts)
     zeal = np.exp(1.3 * rng.standard_normal(len(who)) + 0.25 * np.log(people.fame[who]))
@@ -95,7 +95,7 @@ def with_posts(people: People, mean: float, prolific: int, seed: int) -> People:
 
 
 def tie(people: People, homophily: float, seed: int) -> Ties:
-    """The ties of all people: a share of `homophily` sought near in interest, the others by fame."""
+    """Return the ties of all people: a share of `homophily` sought near in interest, the others by fame."""
     rng = np.random.default_rng([seed, _DRAW_TIES])
     size = np.minimum(1 + 1.5 * people.posts**0.6, MOST_TIES).astype(np.int64) * (people.posts > 0)
     first = np.concatenate([[0], np.cumsum(size)])
@@ -110,7 +110,7 @@ def tie(people: People, homophily: float, seed: int) -> Ties:
 
 
 def _answered(known: Ints, owner: Ints, first: Ints, size: Ints, rng: np.random.Generator) -> Ints:
-    """The ties with some of them returned: the person known gives one of the own ties to the one who knows."""
+    """Return the ties with some of them returned: the person known gives one of the own ties to the one who knows."""
     heard = np.flatnonzero((rng.random(len(owner)) < ANSWERED) & (size[known] > 0))
     fan, star = owner[heard], known[heard]
     answered = known.copy()
@@ -119,7 +119,7 @@ def _answered(known: Ints, owner: Ints, first: Ints, size: Ints, rng: np.random.
 
 
 def _ladder(people: People) -> Floats:
-    """The running sum of fame, shape (people + 1,): a uniform draw on it falls on the famous more often."""
+    """Return the running sum of fame, shape (people + 1,): a uniform draw on it falls on the famous more often."""
     return np.concatenate([[0.0], np.cumsum(people.fame)])
 
 
@@ -151,7 +151,7 @@ def _afar(people: People, owner: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _rung(ladder: Floats, low: Ints, high: Ints, place: Floats) -> Ints:
-    """The person at `place` in [0, 1] of the stretch of the ladder from `low` to `high`."""
+    """Return the person at `place` in [0, 1] of the stretch of the ladder from `low` to `high`."""
     height = ladder[low] + place * (ladder[high] - ladder[low])
     found = np.searchsorted(ladder, height, side="right") - 1
     return np.clip(found, low, high - 1)

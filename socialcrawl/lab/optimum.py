@@ -24,7 +24,7 @@ STATES = 1_000_000  # the most sets that are looked at, up to a minute
 
 
 def optimum(graph: KnownGraph, seeds: Sequence[int], budget: int, objective: str) -> tuple[float, list[int]]:
-    """The optimal score and an optimal crawl sequence from `seeds` (Definition 6).
+    """Return the optimal score and an optimal crawl sequence from `seeds` (Definition 6).
 
     The score is exact, rounded once, and without the seeds' own, as a replay's `curve`. The sequence has as many nodes
     as the budget or, if fewer can be reached, all of these. Of the optimal sequences of that length it is the one that
@@ -57,7 +57,7 @@ def optimum(graph: KnownGraph, seeds: Sequence[int], budget: int, objective: str
 
 
 def _whole(values: Sequence[float]) -> list[int]:
-    """The values in the largest unit of which all are whole multiples."""
+    """Return the values in the largest unit of which all are whole multiples."""
     ratios = [value.as_integer_ratio() for value in values]
     unit = max((below for _, below in ratios), default=1)
     return [above * (unit // below) for above, below in ratios]
@@ -75,7 +75,7 @@ class _Search:
     states: int = 0
 
     def sequence(self, start: int, budget: int, names: Sequence[int]) -> list[int]:
-        """The places of the optimal sequence that comes first by `names`."""
+        """Return the places of the optimal sequence that comes first by `names`."""
         need = self._most(0, start, budget, 0, sum(self.values) + 1)
         closed, frontier, taken = 0, start, list[int]()
         while frontier and len(taken) < budget:
@@ -91,7 +91,10 @@ class _Search:
         return taken
 
     def _most(self, closed: int, frontier: int, left: int, floor: int, enough: int) -> int:
-        """The most that up to `left` nodes add if that is above `floor`, else `floor`, or 0; `enough` is as good."""
+        """Return the most that up to `left` nodes add if that is above `floor`, else `floor`, or 0.
+
+        `enough` is as good.
+        """
         floor = max(floor, 0)
         while left and frontier and floor < enough:
             self._count()
@@ -109,7 +112,7 @@ class _Search:
         return floor
 
     def _bound(self, closed: int, frontier: int, left: int) -> tuple[int, int]:
-        """A score that up to `left` nodes cannot beat, and the value of the best node that they can include."""
+        """Return a score that up to `left` nodes cannot beat, and the value of the best node that they can include."""
         layer, chain, bound, best = frontier, 0, 0, 0
         seen, others = closed | frontier, 0
         for depth in range(1, left + 1):
@@ -124,14 +127,14 @@ class _Search:
         return bound, best
 
     def _first(self, some: int, size: int) -> int:
-        """The summed value of the `size` best of a set."""
+        """Return the summed value of the `size` best of a set."""
         total = 0
         for _, place in zip(range(size), _places(some), strict=False):
             total += self.values[place]
         return total
 
     def _beyond(self, some: int) -> int:
-        """Everything that a set links to."""
+        """Return everything that a set links to."""
         found = 0
         for place in _places(some):
             found |= self.links[place]
@@ -146,7 +149,7 @@ class _Search:
 
 
 def _within(graph: KnownGraph, seeds: Sequence[int], budget: int) -> list[int]:
-    """The nodes, other than the seeds, that lie within `budget` links of them."""
+    """Return the nodes, other than the seeds, that lie within `budget` links of them."""
     if not len(seeds) or not all(0 <= seed < graph.size for seed in seeds):
         raise SettingsError(f"a crawl needs seeds, each a node of the graph: 0 to {graph.size - 1}.")
     known = dict.fromkeys(seeds)
@@ -165,7 +168,7 @@ def _within(graph: KnownGraph, seeds: Sequence[int], budget: int) -> list[int]:
 
 
 def _links(graph: KnownGraph, node: int, bit: dict[int, int]) -> int:
-    """The set of nodes that a node links to."""
+    """Return the set of nodes that a node links to."""
     found = 0
     for target in graph.out(node)[0].tolist():
         found |= bit.get(target, 0)
@@ -173,12 +176,12 @@ def _links(graph: KnownGraph, node: int, bit: dict[int, int]) -> int:
 
 
 def _lowest(some: int) -> int:
-    """The first place of a set, its best node."""
+    """Return the first place of a set, its best node."""
     return (some & -some).bit_length() - 1
 
 
 def _places(some: int) -> Iterator[int]:
-    """The places of a set, the best first."""
+    """Yield the places of a set, the best first."""
     while some:
         yield _lowest(some)
         some &= some - 1

@@ -14,9 +14,9 @@ class Oracle(Estimator):
         self.beta = beta
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The value that each of `rows` will turn out to have."""
+        """Return the value that each of `rows` will turn out to have."""
         return np.asarray(self.beta[graph.nodes(rows)], np.float64)
 
     def terms(self, n: int) -> Terms:
-        """The truth, which never moves."""
+        """Return the truth, which never moves."""
         return itself(self, lambda graph, rows: self.score(graph, rows, n))

@@ -40,7 +40,7 @@ class Job:
 
 
 def fingerprint(*arrays: Any) -> str:
-    """A checksum of arrays: the same for the same numbers."""
+    """Return a checksum of arrays: the same for the same numbers."""
     total = hashlib.sha256()
     for array in arrays:
         total.update(np.ascontiguousarray(array).tobytes())
@@ -48,7 +48,9 @@ def fingerprint(*arrays: Any) -> str:
 
 
 def crawled(jobs: Sequence[Job], out: Path, n_jobs: int | None = 1, watch: Watch | None = None) -> list[Table]:
-    """The tables of all jobs, in their order; those that `out` (a folder) has not yet are made now and kept there.
+    """Return the tables of all jobs, in their order.
+
+    Those that `out` (a folder) has not yet are made now and kept there.
 
     Args:
         jobs: what is to be crawled.

@@ -29,7 +29,7 @@ class Schedule:
 
 
 def schedule(people: People, weeks: int, until: int, seed: int) -> Schedule:
-    """The posts of everybody in the `weeks` before `until` (excluded), more by day than by night."""
+    """Return the posts of everybody in the `weeks` before `until` (excluded), more by day than by night."""
     rng = np.random.default_rng([seed, _DRAW_TIMES])
     author = np.repeat(np.arange(len(people.posts)), people.posts)
     share = np.concatenate([[0.0], np.cumsum(_HOURS)]) / sum(_HOURS)
@@ -45,7 +45,7 @@ def schedule(people: People, weeks: int, until: int, seed: int) -> Schedule:
 
 
 def draft(people: People, ties: Ties, author: Ints, rate: float, key: list[int]) -> Drafts:
-    """The drafts of posts by these authors, with about `rate` mentions a post; `key` names the draws."""
+    """Return the drafts of posts by these authors, with about `rate` mentions a post; `key` names the draws."""
     rng = np.random.default_rng([key[0], _DRAW_DRAFTS, *key[1:]])
     mentioned = _mentioned(ties, author, rate, rng)
     first = mentioned[:, 0]
@@ -57,7 +57,7 @@ def draft(people: People, ties: Ties, author: Ints, rate: float, key: list[int])
 
 
 def _mentioned(ties: Ties, author: Ints, rate: float, rng: np.random.Generator) -> Ints:
-    """Whom each post mentions, shape (posts, 3): the dearest ties most, nobody twice in a post."""
+    """Return whom each post mentions, shape (posts, 3): the dearest ties most, nobody twice in a post."""
     count = np.minimum(rng.poisson(rate, len(author)), MENTION_COLUMNS)
     first, size = ties.first[author], ties.first[author + 1] - ties.first[author]
     place = rng.random((len(author), MENTION_COLUMNS)) ** 1.7
@@ -69,12 +69,12 @@ def _mentioned(ties: Ties, author: Ints, rate: float, rng: np.random.Generator) 
 
 
 def _lead(interest: Floats) -> Floats:
-    """The probability that a post is topical when only its author's interest decides."""
+    """Return the probability that a post is topical when only its author's interest decides."""
     return 0.02 + 0.75 * interest**1.3
 
 
 def _topics(people: People, author: Ints, about: Ints, kind: Ints, rng: np.random.Generator) -> Ints:
-    """What each post is about: the author's topic or its kin, that of the person mentioned, or nothing."""
+    """Return what each post is about: the author's topic or its kin, that of the person mentioned, or nothing."""
     topics, count = int(people.topic[-1]) + 1, len(author)
     own, other = people.topic[author], people.topic[about]
     stray = rng.random(count) < 0.08
@@ -99,7 +99,7 @@ class Handles:
 
 
 def columns(drafts: Drafts, handles: Handles, times: Ints, texts: Any) -> Any:
-    """The Arrow record batch of these posts: author, created_at, text, mentions, reply_to."""
+    """Return the Arrow record batch of these posts: author, created_at, text, mentions, reply_to."""
     import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
     present: NDArray[np.bool_] = drafts.mentioned >= 0

@@ -69,17 +69,17 @@ class Posts:
         return len(self.authors)
 
     def mentions_of(self, row: int) -> list[str]:
-        """The names that the post in this row (0-based) mentions, in the spelling of the file."""
+        """Return the names that the post in this row (0-based) mentions, in the spelling of the file."""
         return self.mentioned[self.mention_offsets[row] : self.mention_offsets[row + 1]]
 
 
 def fold(name: str) -> str:
-    """The form of a username in which two spellings of one account are equal."""
+    """Return the form of a username in which two spellings of one account are equal."""
     return name.lower()
 
 
 def read_posts(path: Path | str) -> Posts:
-    """The posts of a file: Parquet, CSV or JSON lines; the text ones also compressed with gzip.
+    """Return the posts of a file: Parquet, CSV or JSON lines; the text ones also compressed with gzip.
 
     Raises:
         PostsFileError: the file is missing or unreadable, lacks columns or rows, or has a bad cell (named by row).
@@ -157,7 +157,7 @@ def _read_lines(path: Path, begin: bytes) -> Any:
 
 
 def _damage(line: bytes) -> str | None:
-    """What is wrong with a line of JSON, if anything is."""
+    """Return what is wrong with a line of JSON, if anything is."""
     try:
         return None if not line.strip() or isinstance(json.loads(line), dict) else "it is not a JSON object"
     except (ValueError, RecursionError) as error:
@@ -192,7 +192,10 @@ def _ids(path: Path, table: Any) -> list[str]:
 
 
 def _answered(cells: list[str], ids: list[str] | None) -> list[str | None]:
-    """Posts or authors that are answered; a number too long for a name is a post, and without it nobody is known."""
+    """Return posts or authors that are answered.
+
+    A number too long for a name is a post, and without it nobody is known.
+    """
     here = set(ids or ())
     unknown = {cell for cell in cells if cell.isdecimal() and len(cell) > LONGEST_NAME and ids and cell not in here}
     return [None if cell in unknown else _bare(cell) or None for cell in cells]
@@ -231,7 +234,7 @@ def _parsed(column: Any) -> Any:
 
 
 def _second(cell: str | None) -> float | None:
-    """The Unix second of one cell, or None where it is no time."""
+    """Return the Unix second of one cell, or None where it is no time."""
     try:
         moment = datetime.fromisoformat((cell or "").strip())
     except ValueError:
@@ -275,7 +278,7 @@ def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _names(path: Path, row: int, cell: str) -> list[str]:
-    """The names in one cell: a JSON list, or words between separators."""
+    """Return the names in one cell: a JSON list, or words between separators."""
     if cell.lstrip().startswith("["):
         try:
             words = [str(word) for word in json.loads(cell)]

@@ -61,7 +61,7 @@ class Job:
 
 
 def digest(graph: str) -> str:
-    """The SHA-256 of the files of a graph, in hexadecimal digits; of 1 GB in one or two seconds, once a process.
+    """Return the SHA-256 of the files of a graph, in hexadecimal digits; of 1 GB in one or two seconds, once a process.
 
     Raises:
         SettingsError: they cannot be read.
@@ -70,7 +70,7 @@ def digest(graph: str) -> str:
 
 
 def stamp(graph: str) -> Stamp:
-    """What tells the files of a graph from those that may take their place.
+    """Return what tells the files of a graph from those that may take their place.
 
     Raises:
         SettingsError: they are not there.
@@ -83,7 +83,7 @@ def stamp(graph: str) -> Stamp:
 
 
 def place(out: Path, key: str) -> Path:
-    """Where the result of that key lies."""
+    """Return where the result of that key lies."""
     return out / f"{key}.parquet"
 
 
@@ -126,7 +126,7 @@ def write(path: Path, job: Job, replay: Replay) -> None:
 
 
 def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str] | None = None) -> Any:
-    """All results of a folder as a pyarrow.Table: a row a job, ordered by `ORDER` (and key), whatever ran when.
+    """Return all results of a folder as a pyarrow.Table: a row a job, ordered by `ORDER` (and key), whatever ran when.
 
     Columns: graph, estimator, strategy, q, zeta, refresh_rate, objective, seed, switch_after, start (null: the usual
     one), nr_d, budget, seed_set, seeds (list<int64>), score (the last of curve), seed_score, curve (list<double>),
@@ -162,7 +162,7 @@ def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str]
 
 @lru_cache(maxsize=256)
 def _code(name: str, start: str | None) -> str:
-    """A checksum of the source of the loop and of one estimator, with those that it is made of."""
+    """Return a checksum of the source of the loop and of one estimator, with those that it is made of."""
     loop = code_of(simulate, check, apart=ESTIMATORS)
     if name == "oracle":
         return loop  # it belongs to the laboratory

@@ -75,7 +75,7 @@ class Replay:
 
 
 def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
-    """The crawl that `setup` describes, from `seeds` (asked first, in the order given; row numbers), replayed.
+    """Return the crawl that `setup` describes, from `seeds` (asked first, in the order given; row numbers), replayed.
 
     Raises:
         SettingsError: no seeds, a seed that is not in the graph or given twice, an unknown name, a number out of range.
@@ -101,12 +101,12 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
 
 
 def scored(values: NDArray[np.float64], objective: str) -> NDArray[np.float64]:
-    """What each node adds to the score of a crawl: its value (sum), or 1 if that is positive (count)."""
+    """Return what each node adds to the score of a crawl: its value (sum), or 1 if that is positive (count)."""
     return np.asarray(values if objective == "sum" else (values > 0).astype(np.float64))
 
 
 def peak_rss_mb() -> float:
-    """The most memory that this process had so far, in MB."""
+    """Return the most memory that this process had so far, in MB."""
     with suppress(OSError, StopIteration):  # Linux; what getrusage says there includes the process that began this one
         lines = Path("/proc/self/status").read_text("ascii").splitlines()
         return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
@@ -115,7 +115,7 @@ def peak_rss_mb() -> float:
 
 
 def estimator(graph: KnownGraph, setup: Setup) -> Estimator:
-    """The estimator that `setup` names, fresh; the oracle knows the values of `graph`.
+    """Return the estimator that `setup` names, fresh; the oracle knows the values of `graph`.
 
     Raises:
         SettingsError: a number is out of range, or scikit-learn has no such regressor.
@@ -136,6 +136,6 @@ def _check(graph: KnownGraph, seeds: Sequence[int]) -> None:
 
 
 def _held(curve: NDArray[np.float64], budget: int) -> NDArray[np.float64]:
-    """The curve, as long as the budget: its last score is held once nothing more can be asked."""
+    """Return the curve, as long as the budget: its last score is held once nothing more can be asked."""
     last = curve[-1] if len(curve) else 0.0
     return np.concatenate([curve, np.full(budget - len(curve), last)])

@@ -14,17 +14,17 @@ Table = Mapping[str, NDArray[Any]]
 
 
 def joined(parts: Sequence[Table]) -> Table:
-    """The rows of all `parts`, at least one, with the columns of the first; one after the other."""
+    """Return the rows of all `parts`, at least one, with the columns of the first; one after the other."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The columns of some rows, at least one, with the names of the first."""
+    """Return the columns of some rows, at least one, with the names of the first."""
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def rows(columns: Table) -> list[dict[str, Any]]:
-    """The rows of a table, as plain Python values."""
+    """Return the rows of a table, as plain Python values."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)]
 
 

@@ -53,7 +53,7 @@ class Phrases:
 
 
 def phrases(topics: Sequence[Topic], seed: int) -> Phrases:
-    """The pools for these topics, worded differently for every seed."""
+    """Return the pools for these topics, worded differently for every seed."""
     import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
     rng = np.random.default_rng([seed, _DRAW_PHRASES])
@@ -102,7 +102,7 @@ def _remarks(rng: np.random.Generator) -> list[str]:
 
 
 def word(drafts: Drafts, pools: Phrases, at_names: Any, rng: np.random.Generator) -> Any:
-    """The texts of the drafts, an Arrow string array; `at_names` holds `@name` for every account number."""
+    """Return the texts of the drafts, an Arrow string array; `at_names` holds `@name` for every account number."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     first, second, third = drafts.mentioned.T
@@ -130,20 +130,23 @@ def word(drafts: Drafts, pools: Phrases, at_names: Any, rng: np.random.Generator
 
 
 def _which(keyed: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
-    """The place of a saying within its topic's pool."""
+    """Return the place of a saying within its topic's pool."""
     plain, with_keyword = rng.integers(0, PLAIN, len(keyed)), rng.integers(PLAIN, PLAIN + KEYED, len(keyed))
     return np.where(keyed, with_keyword, plain)
 
 
 def _tag(topic: Ints, tags_of: Ints, rng: np.random.Generator) -> Ints:
-    """A hashtag of the topic; the last group is for small talk. The keyword, first of a group, only by chance."""
+    """Return a hashtag of the topic; the last group is for small talk.
+
+    The keyword, first of a group, only by chance.
+    """
     group = np.where(topic >= 0, topic, len(tags_of) - 2)
     low, high = tags_of[group], tags_of[group + 1]
     return np.asarray(low + ((high - low) * rng.random(len(topic))).astype(np.int64))
 
 
 def _head(drafts: Drafts, at_names: Any) -> Any:
-    """How a reply (`@name`) or a repost (`RT @name:`) begins; null for other posts."""
+    """Return how a reply (`@name`) or a repost (`RT @name:`) begins; null for other posts."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -159,7 +162,7 @@ def _sometimes(rng: np.random.Generator, index: Ints, share: float) -> Ints:
 
 
 def _pick(pool: Any, index: Ints) -> Any:
-    """Rows of a pool by index, null where the index is `NOTHING`."""
+    """Return rows of a pool by index, null where the index is `NOTHING`."""
     import pyarrow as pa  # noqa: PLC0415
 
     return pool.take(pa.array(index, mask=index < 0))

@@ -20,7 +20,7 @@ class Bounded:
         self.asked = self.picks = 0  # nodes that were asked, and the next pick's n
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
-        """The next picks of the inner crawl, as many as the budget leaves."""
+        """Return the next picks of the inner crawl, as many as the budget leaves."""
         left = self.most - self.asked
         choice = self.inner.choose(max(1, min(size, left)), now)
         if isinstance(choice, Wait | Stop):
@@ -69,7 +69,7 @@ class _Columns:
 
 
 def _within(batch: Batch, left: int) -> Batch:
-    """The first picks of a batch that ask at most so many nodes: one request may answer for many of them."""
+    """Return the first picks of a batch that ask at most so many nodes: one request may answer for many of them."""
     counts = np.cumsum([pick.act not in FREE for pick in batch])
     return batch[: int(np.searchsorted(counts, left, "right"))]
 

@@ -58,7 +58,7 @@ class Budget:
         return min(by_posts, by_money)
 
     def refuses(self, request: Request, posts: int) -> Stop | None:
-        """Why `request`, which may return up to `posts` posts, cannot be paid; None if it can."""
+        """Return why `request`, which may return up to `posts` posts, cannot be paid; None if it can."""
         caps = self.caps
         if caps.requests is not None and self.requests + 1 > caps.requests:
             return _reached("max_requests", pluralize(caps.requests, "request"), f"{self.requests:,} were sent")
@@ -72,7 +72,7 @@ class Budget:
         return None
 
     def late(self, when: float) -> Stop | None:
-        """Why nothing may leave at `when`, which is after the end of the campaign's time; None if it is not."""
+        """Return why nothing may leave at `when`, which is after the end of the campaign's time; None if it is not."""
         if self.caps.seconds is None or self.began is None or when < self.began + self.caps.seconds:
             return None
         lasting = self.caps.seconds
@@ -111,7 +111,7 @@ class Budget:
 
 
 def dollars(mills: int) -> str:
-    """An amount as people write it: 50,000 mills are $0.50."""
+    """Return an amount as people write it: 50,000 mills are $0.50."""
     return f"${mills / MILLS_PER_DOLLAR:,.2f}"
 
 

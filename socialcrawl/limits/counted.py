@@ -30,15 +30,15 @@ class SlidingWindow:
         return nextafter(now - self.d, inf)
 
     def leaves(self, oldest: float, now: float) -> float:
-        """When `begin` will have moved past a request that was answered at `oldest`, or may have."""
+        """Return when `begin` will have moved past a request that was answered at `oldest`, or may have."""
         return oldest + self.d
 
     def used(self, now: float) -> int:
-        """How many requests may count together with one that leaves at `now`."""
+        """Return how many requests may count together with one that leaves at `now`."""
         return self.received.since(self.begin(now))
 
     def when(self, now: float) -> float:
-        """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
+        """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
         if self.received.all < self.k:
@@ -96,7 +96,7 @@ class SlidingWindow:
         self.received.shift(delta)
 
     def room(self, now: float, until: float) -> int:
-        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        """Return how many requests may leave from `now` to `until`, if each is answered at once."""
         begin = max(now, self.closed_until)
         if until < begin:
             return 0
@@ -116,7 +116,7 @@ class SlidingWindow:
         return None
 
     def why(self, now: float) -> str:
-        """What a request that may not leave at `now` waits for."""
+        """Return what a request that may not leave at `now` waits for."""
         if now < self.closed_until:
             return "the server asked for a pause"
         return f"only {self.k:,} requests are allowed {self.name} {self.d:g} s"
@@ -145,13 +145,13 @@ class AlignedWindow(SlidingWindow):
         return max(slides, opened - high - DRIFT * self.d)
 
     def leaves(self, oldest: float, now: float) -> float:
-        """When `begin` will have moved past a request that was answered at `oldest`, or may have."""
+        """Return when `begin` will have moved past a request that was answered at `oldest`, or may have."""
         ends = self.ends(now)
         slides = super().leaves(oldest, now)
         return slides if ends is None else min(slides, ends)
 
     def room(self, now: float, until: float) -> int:
-        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        """Return how many requests may leave from `now` to `until`, if each is answered at once."""
         begin = max(now, self.closed_until)
         ends = self.ends(begin)
         if ends is None or until < begin:
@@ -160,7 +160,7 @@ class AlignedWindow(SlidingWindow):
         return max(0, self.k - self.used(begin)) + self.k * later
 
     def ends(self, now: float) -> float | None:
-        """When the server's clock will have reached the next boundary; None while that is not known."""
+        """Return when the server's clock will have reached the next boundary; None while that is not known."""
         if not self.offset.known:
             return None
         low, _ = self.offset.bounds(now)

@@ -10,7 +10,7 @@ FIRST = 1
 
 
 def cycle(now: float, day: int = FIRST) -> tuple[float, float]:
-    """When the billing cycle that `now` falls in began, and when the next one begins (Unix seconds).
+    """Return when the billing cycle that `now` falls in began, and when the next one begins (Unix seconds).
 
     Args:
         now: Unix seconds.
@@ -39,7 +39,7 @@ class Cycle:
         return self.read + self.reserved
 
     def refuses(self, posts: int, now: float, others: int = 0) -> bool:
-        """Whether a request that may return `posts` posts could pass the cap, of which others have used some."""
+        """Return whether a request that may return `posts` posts could pass the cap, of which others have used some."""
         return posts > 0 and posts > self.room(now, others)
 
     def room(self, now: float, others: int = 0) -> float:
@@ -47,7 +47,7 @@ class Cycle:
         return inf if self.cap is None else self.cap - self.counted(now) - others
 
     def counted(self, now: float) -> int:
-        """Posts that may count in the cycle that `now` falls in."""
+        """Return posts that may count in the cycle that `now` falls in."""
         return (self.read if now < self.next else 0) + self.reserved
 
     def shift(self, delta: float) -> None:
@@ -130,7 +130,7 @@ class Cycles:
             self._all.setdefault(ledger, self._all.pop(before))
 
     def posts(self, ledger: str, now: float) -> int:
-        """Posts of the cycle that `now` falls in, of all campaigns that count together with one but its own."""
+        """Return posts of the cycle that `now` falls in, of all campaigns that count together with one but its own."""
         return sum(self._all[name][1].counted(now) for name in self._linked(ledger))
 
     def _linked(self, ledger: str) -> list[str]:

@@ -54,23 +54,23 @@ class FixedWindow(SlidingWindow):
         return max(self.first, now - self.span) if now < self.end else max(self.early, now - self.d)
 
     def leaves(self, oldest: float, now: float) -> float:
-        """When `begin` will have moved past a request that was answered at `oldest`, or may have."""
+        """Return when `begin` will have moved past a request that was answered at `oldest`, or may have."""
         return min(self.end, oldest + self.span) if now < self.end else oldest + self.d
 
     def used(self, now: float) -> int:
-        """How many requests of the window are used, for one that leaves at `now`."""
+        """Return how many requests of the window are used, for one that leaves at `now`."""
         return super().used(now) if self.told is None or now >= self.end else self.told
 
     def opens(self, now: float) -> bool:
-        """Whether a request that leaves at `now` has to fly alone."""
+        """Return whether a request that leaves at `now` has to fly alone."""
         return self.sounding or now >= self.end
 
     def waits(self, now: float) -> bool:
-        """Whether something is in flight that has to land first, as it or the next request flies alone."""
+        """Return whether something is in flight that has to land first, as it or the next request flies alone."""
         return bool(self.received.flying) and (self.alone is not None or self.opens(now))
 
     def when(self, now: float) -> float:
-        """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
+        """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
         if self.waits(now):
@@ -191,7 +191,7 @@ class FixedWindow(SlidingWindow):
         return self.length is not None or until < max(self.end, self.closed_until) + ROUNDING
 
     def ends(self, now: float) -> float | None:
-        """When the window that is open at `now` ends."""
+        """Return when the window that is open at `now` ends."""
         return self.end if now < self.end else None
 
     def lasts(self, now: float) -> float:
@@ -199,7 +199,7 @@ class FixedWindow(SlidingWindow):
         return min(self.d, self.end - self.first) if now < self.end and self.first > -inf else self.d
 
     def why(self, now: float) -> str:
-        """What a request that may not leave at `now` waits for."""
+        """Return what a request that may not leave at `now` waits for."""
         if now >= self.closed_until and now < self.end and self.used(now) >= self.k:
             return f"all {self.k:,} requests of the window are used"
         if now >= self.closed_until and self.waits(now):

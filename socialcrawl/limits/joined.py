@@ -251,12 +251,12 @@ class Part(Lane):
         whole.members[campaign] = member
 
     def when(self, now: float, some: Some = None) -> float:
-        """The earliest instant at which a request of the campaign may leave; `now` if at once."""
+        """Return the earliest instant at which a request of the campaign may leave; `now` if at once."""
         when = self.whole.when(now, some)
         return when if when > now else self._until(now, some)
 
     def free(self, now: float, some: Some = None) -> bool:
-        """Whether a request of the campaign may leave at `now`, which it wants."""
+        """Return whether a request of the campaign may leave at `now`, which it wants."""
         for place in self._heads(some):
             self.whole.shares[place].ask(self.campaign, now)
         return self.whole.free(now, some) and self._until(now, some) <= now
@@ -312,11 +312,11 @@ class Part(Lane):
             shares.leave(self.campaign)
 
     def release(self) -> set[str]:
-        """The campaigns that need not wait for their share any more, as this one claims nothing now."""
+        """Return the campaigns that need not wait for their share any more, as this one claims nothing now."""
         return {name for shares in self.whole.shares.values() for name in shares.release(self.campaign)}
 
     def why(self, now: float, some: Some = None) -> str:
-        """What a request of the campaign that may not leave at `now` waits for."""
+        """Return what a request of the campaign that may not leave at `now` waits for."""
         if self.whole.when(now, some) > now:
             return super().why(now, some)
         shares, windows = self.whole.shares, self.windows
@@ -325,7 +325,7 @@ class Part(Lane):
         return f"its share of the window is used; {others} kept for other campaigns"
 
     def _heads(self, some: Some) -> tuple[int, ...]:
-        """The places of the windows that campaigns share by weight, of those that count a request."""
+        """Return the places of the windows that campaigns share by weight, of those that count a request."""
         return self.heads if some is None else tuple(place for place in some if place in self.heads)
 
     def _until(self, now: float, some: Some) -> float:

@@ -19,7 +19,7 @@ Some = tuple[int, ...] | None
 
 
 def window(rule: Rule, offset: Offset) -> Window:
-    """The window of a rule; `offset` is the distance to the server's clock."""
+    """Return the window of a rule; `offset` is the distance to the server's clock."""
     if rule.kind == "sliding":
         return SlidingWindow(rule.k, rule.d)
     if rule.kind == "aligned":
@@ -57,7 +57,7 @@ class Lane:
         self.daily = day(self.windows)
 
     def those(self, some: Some) -> list[Window]:
-        """The windows at some places; one of which only headers know is always among them."""
+        """Return the windows at some places; one of which only headers know is always among them."""
         return (
             self.windows
             if some is None
@@ -65,7 +65,7 @@ class Lane:
         )
 
     def when(self, now: float, some: Some = None) -> float:
-        """The earliest instant at which all windows let a request leave; `now` if at once. Changes nothing."""
+        """Return the earliest instant at which all windows let a request leave; `now` if at once. Changes nothing."""
         latest = now
         for one in self.windows if some is None else self.those(some):
             when = one.when(now)
@@ -73,7 +73,7 @@ class Lane:
         return latest
 
     def free(self, now: float, some: Some = None) -> bool:
-        """Whether all windows let a request leave at `now`."""
+        """Return whether all windows let a request leave at `now`."""
         if some is not None:
             return self.when(now, some) <= now
         if now < self.shut:
@@ -162,7 +162,7 @@ class Lane:
             one.shift(delta)
 
     def room(self, now: float, until: float, some: Some = None) -> int:
-        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        """Return how many requests may leave from `now` to `until`, if each is answered at once."""
         return min(one.room(now, until) for one in self.those(some))
 
     def foresees(self, until: float, some: Some = None) -> bool:
@@ -178,13 +178,13 @@ class Lane:
         return ends
 
     def why(self, now: float, some: Some = None) -> str:
-        """What a request that may not leave at `now` waits for."""
+        """Return what a request that may not leave at `now` waits for."""
         longest = max(self.those(some), key=lambda one: one.when(now))
         rests = now < longest.closed_until == self.gates.get("", -inf)
         return self.trouble() if rests else longest.why(now)
 
     def quiet(self, now: float) -> bool:
-        """Whether the lane may be let go: a new one would let the same requests leave."""
+        """Return whether the lane may be let go: a new one would let the same requests leave."""
         limits = zip(self.windows, self.rules, strict=False)
         learned = len(self.windows) > len(self.rules) or any(one.k != rule.k for one, rule in limits)
         past = now - LAG - max(2.0 * max(one.d for one in self.windows), DAY if learned else 0.0)
@@ -196,7 +196,7 @@ class Lane:
         )
 
     def _begun(self, limit: Limit, sent: float, some: Some) -> Window:
-        """The window of a day of which only headers know, from now on."""
+        """Return the window of a day of which only headers know, from now on."""
         begun = FixedWindow(limit.most, DAY, table=inf)
         begun.length = DAY  # by its name; we see no request open it
         flying = self.windows[0].received.flying
@@ -211,7 +211,7 @@ class Lane:
 
 
 def day(windows: Sequence[Window]) -> Window | None:
-    """The window of a day, of those that are not the main one."""
+    """Return the window of a day, of those that are not the main one."""
     return next((one for one in windows[1:] if one.d == DAY), None)
 
 

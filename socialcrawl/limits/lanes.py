@@ -39,7 +39,7 @@ class Lanes:
         self._many = FEW
 
     def place(self, endpoint: str) -> str:
-        """The endpoint as the policy names it, after its host.
+        """Return the endpoint as the policy names it, after its host.
 
         Raises:
             KeyError: there is no such endpoint.
@@ -49,7 +49,7 @@ class Lanes:
         return host(endpoint) + self.policy.key(endpoint)
 
     def of(self, endpoint: str) -> list[Way]:
-        """The lanes of an endpoint that may be used, in the order of the credentials."""
+        """Return the lanes of an endpoint that may be used, in the order of the credentials."""
         found = self._open.get(endpoint)
         if found is not None:
             return found
@@ -61,13 +61,16 @@ class Lanes:
         return found
 
     def longest(self) -> float:
-        """The longest window of any endpoint, in seconds."""
+        """Return the longest window of any endpoint, in seconds."""
         kinds = ("app", "user", "public")
         rules = (rule for one in self.policy.endpoints.values() for kind in kinds for rule in one.rules(kind))
         return max((rule.d for rule in rules), default=0.0)
 
     def lane(self, name: str, endpoint: str) -> Way:
-        """The lane of one credential; a name that is no longer known counts as an app's (an old ledger names it)."""
+        """Return the lane of one credential.
+
+        A name that is no longer known counts as an app's (an old ledger names it).
+        """
         found = self._lanes.get((name, endpoint)) or self._strands.get((name, endpoint))
         if found is not None:
             return found
@@ -75,12 +78,12 @@ class Lanes:
         return (self._strand if self.policy.key(place) in self.basins else self._lane)(name, place)
 
     def rules(self, name: str, endpoint: str) -> tuple[Rule, ...]:
-        """The rules of the lane of one credential."""
+        """Return the rules of the lane of one credential."""
         known = self.policy.endpoint(endpoint)
         return known.rules(self._kind(name, known.rules))
 
     def clock(self, name: str) -> Offset:
-        """The clock of a host, by its name; that of the campaign's own server has none."""
+        """Return the clock of a host, by its name; that of the campaign's own server has none."""
         if not name:
             return self.offset
         found = self._clocks.get(name)
@@ -94,7 +97,9 @@ class Lanes:
         return len(self._lanes) >= self._many
 
     def first(self, endpoint: str, now: float) -> tuple[float, Way | None]:
-        """When a request to an endpoint can leave at the earliest, and in which lane; None where no lane is left.
+        """Return when a request to an endpoint can leave at the earliest, and in which lane.
+
+        None where no lane is left.
 
         Of several lanes in which it can leave at once, the one whose window begins or ends first is used: what is left
         of a window is lost at its end, and a window that has not begun moves all that follow it.
@@ -158,7 +163,7 @@ class Lanes:
         self._open.clear()
 
     def past(self) -> "Lanes":
-        """The lanes in which a ledger is lived through: these."""
+        """Return the lanes in which a ledger is lived through: these."""
         return self
 
     def join(self, past: "Lanes") -> None:

@@ -75,7 +75,7 @@ class Typical:
     rests: Mapping[str, str] = field(default_factory=dict)
 
     def pages_per_user(self, most: int) -> float:
-        """The mean number of pages of an account that can be read, of which at most `most` are asked for."""
+        """Return the mean number of pages of an account that can be read, of which at most `most` are asked for."""
         mean, reach = 1.0, 1.0
         for page in range(most - 1):
             reach *= self.more[min(page, len(self.more) - 1)]
@@ -83,7 +83,7 @@ class Typical:
         return mean
 
     def on(self, name: str) -> str:
-        """What the number `name` rests on."""
+        """Return what the number `name` rests on."""
         return self.rests.get(name, ASSUMED)
 
 
@@ -150,7 +150,7 @@ def _scaled(phase: Phase, scale: Mapping[str, float]) -> Phase:
 
 
 def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:
-    """What is left of a campaign, in its order."""
+    """Yield what is left of a campaign, in its order."""
     if shape.tests:
         yield from _tests(shape, typical, done, now)
         return
@@ -171,7 +171,7 @@ def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iter
 
 
 def _tests(shape: Shape, typical: Typical, done: Done, now: float) -> Iterator[Phase]:
-    """The rest of an old dataset, an account a turn: who is learned from, then the others."""
+    """Yield the rest of an old dataset, an account a turn: who is learned from, then the others."""
     before = 0.0
     for users, asked in rounds(shape, left(shape, done, now), done, typical.missing):
         means = {one.endpoint: _amount(shape, one.endpoint, one.requests, one.posts, one.users) for one in asked}
@@ -192,7 +192,7 @@ def unreturned(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> 
 
 
 def _ahead(shape: Shape, typical: Typical, done: Done, now: float) -> tuple[list[int], Left]:
-    """The posts that each search still to come reads, and what is left to do if they bring so many authors."""
+    """Return the posts that each search still to come reads, and what is left to do if they bring so many authors."""
     most = shape.search_pages * full(shape, shape.roles.search)
     matches = typical.matches or (most,) * shape.queries
     reads = [min(found, most) for found in matches[done.queries :]]
@@ -210,7 +210,7 @@ def _speed(shape: Shape, typical: Typical) -> float:
 
 
 def _step(shape: Shape, typical: Typical) -> dict[str, Amount]:
-    """The mean of a step, of which so many go back."""
+    """Return the mean of a step, of which so many go back."""
     first = _account(shape, typical, _named(shape, typical.named))
     if shape.inward and shape.roles.inward:
         found = min(full(shape, shape.roles.inward), typical.posts_per_page)
@@ -239,14 +239,14 @@ def _return(shape: Shape, typical: Typical) -> dict[str, Amount]:
 
 
 def _named(shape: Shape, named: float) -> float:
-    """The share of accounts that are looked up before they are read: `named` are those known by name only."""
+    """Return the share of accounts that are looked up before they are read: `named` are those known by name only."""
     return max(named, LOOKED) if shape.heeds else named
 
 
 def _searched(
     shape: Shape, endpoint: str, pages: float, posts: float, *, authors: float, strangers: float | None = None
 ) -> dict[str, Amount]:
-    """The mean of a search for posts; where profiles come before posts, its authors are looked up in between.
+    """Return the mean of a search for posts; where profiles come before posts, its authors are looked up in between.
 
     `strangers` are the authors who have to be; None: all.
     """
@@ -264,7 +264,7 @@ def _part(mean: Amount | None, share: float) -> Amount:
 
 
 def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
-    """The mean of asking one account: perhaps a look-up by name, then its pages."""
+    """Return the mean of asking one account: perhaps a look-up by name, then its pages."""
     roles = shape.roles
     # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
     told = 0.0 if shape.heeds else min(named, typical.missing)
@@ -326,7 +326,7 @@ class _Course:
         return part.seconds
 
     def _bounds(self, phase: Phase) -> dict[str, float]:
-        """The turns of a phase that each budget allows."""
+        """Return the turns of a phase that each budget allows."""
         rest, spent, means = self.rest, self.spent, phase.means
         requests = sum(mean.requests for mean in means.values())
         closed = any(mean.requests and not pace(self.shape, name) for name, mean in means.items())
@@ -349,19 +349,19 @@ class _Course:
         return _ratio(bursts(self.shape, endpoint, self.rest.seconds) - used, requests)
 
     def _in_pools(self, requests: Mapping[str, float]) -> Iterator[float]:
-        """The turns for which each pool has room in the campaign's time."""
+        """Yield the turns for which each pool has room in the campaign's time."""
         used = pooled(self.shape, {name: amount.requests for name, amount in self.used.items()})
         for pool, each in pooled(self.shape, requests).items():
             yield _ratio(pool_bursts(self.shape, pool, self.rest.seconds) - used.get(pool, 0.0), each)
 
     def _payable(self, phase: Phase, what: str, amount: float) -> float:
-        """The turns that so many posts or mills allow: a request leaves only if its dearest can be paid."""
+        """Return the turns that so many posts or mills allow: a request leaves only if its dearest can be paid."""
         each = sum(getattr(mean, what) for mean in phase.means.values())
         dearest, usual = max((self._dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0))
         return _ratio(amount - dearest + usual, each) if amount >= dearest else 0.0
 
     def _dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
-        """The most posts or mills that one request may bring, and the mean."""
+        """Return the most posts or mills that one request may bring, and the mean."""
         known, roles = self.shape.policy.endpoint(endpoint), self.shape.roles
         usual = getattr(mean, what) / mean.requests if mean.requests else 0.0
         if known.returns != "post":

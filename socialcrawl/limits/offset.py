@@ -30,7 +30,7 @@ class Offset:
         self.at = max(self.at, at)
 
     def bounds(self, now: float) -> tuple[float, float]:
-        """The least and the most that the distance can be at `now`."""
+        """Return the least and the most that the distance can be at `now`."""
         parted = DRIFT * max(0.0, now - self.at) if self.known else 0.0
         return self.low - parted, self.high + parted
 

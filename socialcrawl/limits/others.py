@@ -51,11 +51,11 @@ class Others:
         return self.other(endpoint) and self._latest(host(endpoint)) >= grant.at - RECENT
 
     def other(self, endpoint: str) -> bool:
-        """Whether an endpoint is at another server than the campaign's own."""
+        """Return whether an endpoint is at another server than the campaign's own."""
         return host(endpoint) not in ("", self.home)
 
     def alone(self, grant: Grant) -> bool:
-        """Whether the server that failed to answer a request is another one, and in trouble alone."""
+        """Return whether the server that failed to answer a request is another one, and in trouble alone."""
         name = host(grant.request.endpoint)
         well = self.home != "" and self.home not in self._rows
         return self.other(grant.request.endpoint) and (well or self._latest(name) >= self._row(name)[1])
@@ -66,7 +66,7 @@ class Others:
         return not self.other(endpoint) or (name in self._answered and self._latest(name) == -inf)
 
     def dead(self, grant: Grant) -> bool:
-        """Whether the server had failed ROW times in a row before it failed to answer this request."""
+        """Return whether the server had failed ROW times in a row before it failed to answer this request."""
         return self._row(host(grant.request.endpoint))[0] > ROW
 
     def shift(self, delta: float) -> None:
@@ -83,5 +83,8 @@ class Others:
         return self._rows.get(name, (0, inf, inf))
 
     def _latest(self, name: str) -> float:
-        """When the request left to another host than `name` that was answered last; never, where there are no hosts."""
+        """Return when the request left to another host than `name` that was answered last.
+
+        Never, where there are no hosts.
+        """
         return next((at for other, at in reversed(self._answered.items()) if name not in ("", other)), -inf)

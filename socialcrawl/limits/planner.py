@@ -78,7 +78,7 @@ class WindowPlanner:
             shared.enter(self.lanes, self.cycle, self.shift)
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
-        """The permission to send, counted; or when to ask again; or why never."""
+        """Return the permission to send, counted; or when to ask again; or why never."""
         with self._lock:
             return self._take(request, now)
 
@@ -236,7 +236,7 @@ class WindowPlanner:
             self.lanes.ahead = ahead
 
     def _recent(self, ledger: Ledger, now: float) -> Ledger:
-        """The part of a ledger that windows may still remember; what lies before is only paid for."""
+        """Return the part of a ledger that windows may still remember; what lies before is only paid for."""
         if not isinstance(ledger, Summed) or (last := ledger.last()) is None:
             return ledger
         last = min(last, now)

@@ -33,7 +33,7 @@ class Pool:
     public: tuple[Rule, ...] = ()
 
     def rules(self, kind: str) -> tuple[Rule, ...]:
-        """The rules for tokens of a kind; public: without a token."""
+        """Return the rules for tokens of a kind; public: without a token."""
         return self.user if kind == "user" else self.public if kind == "public" else self.app
 
 
@@ -57,11 +57,11 @@ class Endpoint:
     smallest: int = 0
 
     def own(self, kind: str) -> tuple[Rule, ...]:
-        """The rules for tokens of a kind that are of this endpoint alone."""
+        """Return the rules for tokens of a kind that are of this endpoint alone."""
         return self.user if kind == "user" else self.public if kind == "public" else self.app
 
     def rules(self, kind: str) -> tuple[Rule, ...]:
-        """All rules for tokens of a kind: those of its pools, then its own."""
+        """Return all rules for tokens of a kind: those of its pools, then its own."""
         own = self.own(kind)
         return (*(rule for pool in self.pools for rule in pool.rules(kind)), *own) if self.pools else own
 
@@ -93,7 +93,9 @@ class Policy:
     page_parameter: str = ""
 
     def endpoint(self, name: str) -> Endpoint:
-        """The policy of an endpoint, which may be named with its host; "/*" stands for all paths of no other name.
+        """Return the policy of an endpoint, which may be named with its host.
+
+        "/*" stands for all paths of no other name.
 
         Raises:
             KeyError: there is no such endpoint.
@@ -102,7 +104,7 @@ class Policy:
         return self.endpoints[self.key(name)] if found is None else found
 
     def key(self, name: str) -> str:
-        """The name by which the endpoints know an endpoint, which may be named with its host.
+        """Return the name by which the endpoints know an endpoint, which may be named with its host.
 
         Raises:
             KeyError: there is no such endpoint.
@@ -116,22 +118,22 @@ class Policy:
         return found
 
     def known(self, name: str) -> Endpoint | None:
-        """The policy of an endpoint, None where there is none of that name."""
+        """Return the policy of an endpoint, None where there is none of that name."""
         try:
             return self.endpoint(name)
         except KeyError:
             return None
 
     def price(self, resource: str, count: int) -> int:
-        """The price of `count` resources, in mills of a cent."""
+        """Return the price of `count` resources, in mills of a cent."""
         return round(self.prices.get(resource, 0.0) * MILLS_PER_DOLLAR) * count
 
     def fee(self, endpoint: str) -> int:
-        """The price of a request itself, in mills of a cent."""
+        """Return the price of a request itself, in mills of a cent."""
         return round(self.endpoint(endpoint).fee * MILLS_PER_DOLLAR)
 
     def most(self, endpoint: str, items: int) -> int:
-        """The dearest price of a request that returns up to `items` resources."""
+        """Return the dearest price of a request that returns up to `items` resources."""
         return self.price(self.endpoint(endpoint).returns, items) + self.fee(endpoint)
 
     def posts_of(self, sums: Sums) -> int:
@@ -181,12 +183,12 @@ class Policy:
 
 
 def host(endpoint: str) -> str:
-    """The host that an endpoint is named with; empty where it is a path alone."""
+    """Return the host that an endpoint is named with; empty where it is a path alone."""
     return endpoint[: max(0, endpoint.find("/"))]
 
 
 def path(endpoint: str) -> str:
-    """The path of an endpoint, without the host that it may be named with."""
+    """Return the path of an endpoint, without the host that it may be named with."""
     return endpoint[len(host(endpoint)) :]
 
 
@@ -204,5 +206,5 @@ def _limited(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
 
 
 def steps_in(seconds: float, rule: Rule) -> int:
-    """The budget n = k T / d: requests that a window allows in `seconds` (Gouriten et al., section 2.1)."""
+    """Return the budget n = k T / d: requests that a window allows in `seconds` (Gouriten et al., section 2.1)."""
     return int(rule.k * seconds / rule.d)

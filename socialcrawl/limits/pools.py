@@ -36,12 +36,15 @@ class Basin:
         return tuple(rule for _, rule in self._all(kind))
 
     def heads(self, kind: str) -> tuple[int, ...]:
-        """The places of the first windows of its pools and endpoints, for tokens of a kind."""
+        """Return the places of the first windows of its pools and endpoints, for tokens of a kind."""
         owners = [owner for owner, _ in self._all(kind)]
         return tuple(place for place, owner in enumerate(owners) if owner not in owners[:place])
 
     def part(self, endpoint: str, kind: str) -> Part:
-        """The windows of an endpoint for tokens of a kind, in the order of its rules; all, if it has none for them."""
+        """Return the windows of an endpoint for tokens of a kind, in the order of its rules.
+
+        All, if it has none for them.
+        """
         its = [pool.name for pool in self.policy.endpoints[endpoint].pools] + [endpoint]
         owners = [owner for owner, _ in self._all(kind)]
         groups = [tuple(place for place, owner in enumerate(owners) if owner == name) for name in its]
@@ -55,7 +58,7 @@ class Basin:
 
 
 def basins(policy: Policy) -> dict[str, Basin]:
-    """The basins of a policy, by the names of their endpoints; endpoints without pools are in none."""
+    """Return the basins of a policy, by the names of their endpoints; endpoints without pools are in none."""
     groups: list[tuple[set[str], set[str]]] = []  # the pools and the endpoints of each
     for name, endpoint in policy.endpoints.items():
         pools, names = {pool.name for pool in endpoint.pools}, {name}

@@ -129,7 +129,7 @@ def likely_range(
 
 
 def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[str, Amount]:
-    """The most that each endpoint is still to be used for, under the budget; inf where nothing bounds it."""
+    """Return the most that each endpoint is still to be used for, under the budget; inf where nothing bounds it."""
     done = done or Done()
     rest, roles = left(shape, done, now), shape.roles
     if shape.tests:
@@ -164,7 +164,7 @@ def at_most(shape: Shape, done: Done | None = None, now: float = 0.0) -> dict[st
 
 
 def _heeding(shape: Shape, pages: float, accounts: float) -> list[tuple[str, float, float, float]]:
-    """The look-ups of the authors on so many pages; those of accounts that are read tell of others besides."""
+    """Return the look-ups of the authors on so many pages; those of accounts that are read tell of others besides."""
     if not shape.heeds:
         return []
     authors = times(pages, full(shape, shape.roles.search))
@@ -173,7 +173,7 @@ def _heeding(shape: Shape, pages: float, accounts: float) -> list[tuple[str, flo
 
 
 def _tests(shape: Shape, rest: Left, done: Done) -> dict[str, Amount]:
-    """The most that testing the rest of an old dataset for life takes."""
+    """Return the most that testing the rest of an old dataset for life takes."""
     found: dict[str, Amount] = {}
     for one in tests(shape, rest, done):
         most = _cut(shape, rest, one.endpoint, one.requests, inf, together=one.users, singly=0.0)
@@ -185,7 +185,7 @@ def _tests(shape: Shape, rest: Left, done: Done) -> dict[str, Amount]:
 
 
 def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, now: float = 0.0) -> Amount:
-    """The most of all endpoints together: one after the other, under the budget."""
+    """Return the most of all endpoints together: one after the other, under the budget."""
     rest = left(shape, done or Done(), now)
     steps = most_users(shape, rest, done or Done()) if shape.tests else min(rest.steps, rest.nodes)
     profiles = lines.get(shape.roles.search, Amount()).users + rest.names + rest.ids + steps
@@ -205,7 +205,7 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
 def _cut(
     shape: Shape, rest: Left, endpoint: str, requests: float, pages: float, *, together: float, singly: float
 ) -> Amount:
-    """The most of one endpoint under what is left of the budget; users are looked up `together` or `singly`.
+    """Return the most of one endpoint under what is left of the budget; users are looked up `together` or `singly`.
 
     `pages` is how many of the requests bring posts; inf: all may.
     """
@@ -221,6 +221,6 @@ def _cut(
 
 
 def _paid(money: float, shape: Shape, resource: str) -> float:
-    """How many resources some mills pay for; inf if they are free."""
+    """Return how many resources some mills pay for; inf if they are free."""
     each = shape.policy.price(resource, 1)
     return money // each if each and money != inf else inf

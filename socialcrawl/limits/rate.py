@@ -13,7 +13,7 @@ HIGH = 0.95  # of 16 replies, the slowest is about the 95th of a hundred
 
 
 def rate(latency: float, k: int, d: float) -> int:
-    """The smallest r with which all of a window's requests are answered before it ends.
+    """Return the smallest r with which all of a window's requests are answered before it ends.
 
     A batch of r takes `latency`; the first request of a window flies alone, so one batch takes twice as long, and
     batches need not begin where a window does. Where no r is enough, the largest: min(k, 16).
@@ -28,7 +28,7 @@ def rate(latency: float, k: int, d: float) -> int:
 
 
 def rounds(r: int, k: int) -> int:
-    """The latencies that a window of k requests takes at most when they are sent r at a time.
+    """Return the latencies that a window of k requests takes at most when they are sent r at a time.
 
     The worst is a batch of which two requests are left when the window opens: one flies alone, the other after it.
     """
@@ -36,7 +36,7 @@ def rounds(r: int, k: int) -> int:
 
 
 def measured(latencies: Sequence[float]) -> float | None:
-    """The latency (seconds) to plan with: 95 of 100 replies came sooner; None for fewer than five of them."""
+    """Return the latency (seconds) to plan with: 95 of 100 replies came sooner; None for fewer than five of them."""
     if len(latencies) < LEAST:
         return None
     return sorted(latencies)[ceil(HIGH * len(latencies)) - 1]

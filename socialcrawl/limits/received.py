@@ -57,18 +57,24 @@ class Received:
         return self.landed + len(self.flying)
 
     def since(self, begin: float) -> int:
-        """How many requests may have been received at `begin` or later."""
+        """Return how many requests may have been received at `begin` or later."""
         times = self.times
         if not times or times[0] >= begin:
             return self.landed + len(self.flying)
         return self.landed - sum(self.counts[: bisect_left(times, begin)]) + len(self.flying)
 
     def earliest(self, begin: float) -> float:
-        """When the first left of those that may have been received at `begin` or later; inf where there is none."""
+        """Return when the first left of those that may have been received at `begin` or later.
+
+        Inf where there is none.
+        """
         return min((*self.flying, *self.lefts[bisect_left(self.times, begin) :]), default=inf)
 
     def oldest(self, begin: float, count: int) -> float | None:
-        """When the last of the `count` oldest requests since `begin` was answered; None where it is still in flight."""
+        """Return when the last of the `count` oldest requests since `begin` was answered.
+
+        None where it is still in flight.
+        """
         for place in range(bisect_left(self.times, begin), len(self.times)):
             count -= self.counts[place]
             if count <= 0:

@@ -109,7 +109,9 @@ class Backoff:
         return self._pause(policy, row)
 
     def spared(self, grant: Grant) -> float | None:
-        """The longest pause after a request that a server in trouble alone did not answer; None where it is not so.
+        """Return the longest pause after a request that a server in trouble alone did not answer.
+
+        None where it is not so.
 
         0: nobody waits for it, and the request is not tried again. Its row of pauses begins anew.
         """
@@ -122,7 +124,9 @@ class Backoff:
         return 0.0
 
     def silence(self, now: float) -> float | None:
-        """The seconds for which no host is to be asked; None where there is no reason to think that none answers.
+        """Return the seconds for which no host is to be asked.
+
+        None where there is no reason to think that none answers.
 
         Those that were asked together fail together, and make the pause no longer.
         """
@@ -145,7 +149,7 @@ class Backoff:
         return f"{self.count} times in a row" + (f", for {now - self.since:.0f} s" if patient else "")
 
     def row(self, grant: Grant) -> int:
-        """How many failures in a row the server's trouble has cost the lane of a request."""
+        """Return how many failures in a row the server's trouble has cost the lane of a request."""
         return self._rows.get(self._lane(grant, "broken"), 0)
 
     def shift(self, delta: float) -> None:

@@ -204,22 +204,22 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
 
 
 def price(shape: Shape, posts: float, users: float) -> float:
-    """The price of posts and users, in mills."""
+    """Return the price of posts and users, in mills."""
     return times(posts, shape.policy.price("post", 1)) + times(users, shape.policy.price("user", 1))
 
 
 def full(shape: Shape, endpoint: str) -> int:
-    """The most resources that a request to an endpoint brings; 0 where the platform has none for that."""
+    """Return the most resources that a request to an endpoint brings; 0 where the platform has none for that."""
     return shape.policy.endpoint(endpoint).page if endpoint else 0
 
 
 def looks(shape: Shape, users: float) -> float:
-    """The requests that look so many users up."""
+    """Return the requests that look so many users up."""
     return users if users == inf else ceil(users / shape.roles.together)
 
 
 def pooled(shape: Shape, requests: Mapping[str, float]) -> dict[Pool, float]:
-    """The requests to endpoints, by the pools that count them together."""
+    """Return the requests to endpoints, by the pools that count them together."""
     found: dict[Pool, float] = {}
     for name, count in requests.items():
         for pool in shape.policy.endpoint(name).pools:
@@ -233,7 +233,7 @@ def pool_pace(shape: Shape, pool: Pool) -> float:
 
 
 def pool_bursts(shape: Shape, pool: Pool, seconds: float) -> float:
-    """The most requests that any course of the windows of a pool lets leave in `seconds`."""
+    """Return the most requests that any course of the windows of a pool lets leave in `seconds`."""
     return sum(min(_burst(rule, seconds) for rule in rules) for kind in shape.kinds if (rules := pool.rules(kind)))
 
 
@@ -243,12 +243,12 @@ def pace(shape: Shape, endpoint: str) -> float:
 
 
 def allowed(shape: Shape, endpoint: str, seconds: float) -> int:
-    """The budget n = k T / d over all credentials (Gouriten et al., section 2.1)."""
+    """Return the budget n = k T / d over all credentials (Gouriten et al., section 2.1)."""
     return sum(min(steps_in(seconds, rule) for rule in rules) for rules in _rules(shape, endpoint))
 
 
 def windows(shape: Shape, endpoint: str, requests: float) -> float:
-    """How many windows have to open for so many requests, if all credentials are used to the full."""
+    """Return how many windows have to open for so many requests, if all credentials are used to the full."""
     rules = _rules(shape, endpoint)
     if not requests or requests == inf or not rules:
         return inf if requests else 0
@@ -257,7 +257,7 @@ def windows(shape: Shape, endpoint: str, requests: float) -> float:
 
 
 def bursts(shape: Shape, endpoint: str, seconds: float) -> float:
-    """The most requests that any course of the windows lets leave in `seconds`."""
+    """Return the most requests that any course of the windows lets leave in `seconds`."""
     return sum(min(_burst(rule, seconds) for rule in rules) for rules in _rules(shape, endpoint))
 
 
@@ -273,7 +273,7 @@ def _burst(rule: Rule, seconds: float) -> float:
 
 
 def _rules(shape: Shape, endpoint: str) -> list[tuple[Rule, ...]]:
-    """The rules of each credential that may ask an endpoint at all."""
+    """Return the rules of each credential that may ask an endpoint at all."""
     known = shape.policy.endpoint(endpoint)
     return [rules for kind in shape.kinds if (rules := known.rules(kind))]
 

@@ -50,7 +50,9 @@ class Shares:
         self._asked[name] = now
 
     def until(self, name: str, window: Window, now: float) -> tuple[float, int]:
-        """When a campaign may take a slot of a window that is open, `now` if at once; and how many are kept for others.
+        """Return when a campaign may take a slot of a window that is open, `now` if at once.
+
+        And how many are kept for others.
 
         Given up claims may make it sooner; whoever waits is in `waiting`.
         """
@@ -82,7 +84,7 @@ class Shares:
             self.used[name] -= 1
 
     def release(self, name: str) -> set[str]:
-        """The campaigns that need not wait for their share any more, as `name` claims nothing now."""
+        """Return the campaigns that need not wait for their share any more, as `name` claims nothing now."""
         self.waiting.discard(name)
         told, self.waiting = (self.waiting, set()) if name in self._asked else (set(), self.waiting)
         return told
@@ -113,7 +115,7 @@ class Shares:
         self._odd.clear()
 
     def _claims(self, window: Window) -> dict[str, float]:
-        """The weights of those that claim slots."""
+        """Return the weights of those that claim slots."""
         since = self.begin - LATELY * window.d
         return {
             name: one.weight
@@ -122,7 +124,7 @@ class Shares:
         }
 
     def _quotas(self, slots: int, claims: Mapping[str, float]) -> dict[str, int]:
-        """The slots divided by weight: largest remainders, with what past periods owe added."""
+        """Return the slots divided by weight: largest remainders, with what past periods owe added."""
         whole = sum(claims.values())
         exact = {name: slots * weight / whole for name, weight in claims.items()}
         quotas = {name: int(share) for name, share in exact.items()}
@@ -133,7 +135,7 @@ class Shares:
         return quotas
 
     def _lapses(self, name: str, quota: int, now: float) -> list[float]:
-        """When each slot that is kept for a campaign will be kept no more."""
+        """Return when each slot that is kept for a campaign will be kept no more."""
         part = (self.end - self.begin) / (quota + 1)  # seconds from one to the next
         open_parts = ceil((self.end - now - TINY) / part) - 1 if part > 0.0 else 0
         kept = min(quota - self.used.get(name, 0), open_parts)

@@ -66,7 +66,7 @@ class Shared:
     def join(
         self, campaign: str, weight: float, base: str, marks: Mapping[str, str], bills: Iterable[str] = ()
     ) -> "Membership":
-        """A campaign's part in the windows.
+        """Return a campaign's part in the windows.
 
         Args:
             campaign: its name.
@@ -101,7 +101,7 @@ class Shared:
                     member.move(delta)
 
     def lane(self, place: Place, rules: tuple[Rule, ...], clock: TapedOffset, heads: tuple[int, ...]) -> JoinedLane:
-        """The lane of a token on an endpoint; one that nobody uses any more may get other rules."""
+        """Return the lane of a token on an endpoint; one that nobody uses any more may get other rules."""
         found = self._lanes.get(place)
         if found is None or found.rules != rules:
             made = JoinedLane(*place, rules, clock, heads)
@@ -226,21 +226,21 @@ class Membership:
         self.shared.heard.update(dict.fromkeys(told, now))
 
     def posts(self, now: float) -> int:
-        """Posts of the billing cycle that others with its tokens may have read."""
+        """Return posts of the billing cycle that others with its tokens may have read."""
         return self.shared.cycles.posts(self.ledger, now)
 
     def mark(self, credential: str) -> str:
-        """What tells a token from others; one without a mark is the campaign's own."""
+        """Return what tells a token from others; one without a mark is the campaign's own."""
         return self._marks.get(credential, f"{self.campaign}/{credential}")
 
     def part(self, credential: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Part:
-        """The campaign's part of a lane."""
+        """Return the campaign's part of a lane."""
         whole = self.shared.lane((self.mark(credential), where), rules, self.at(host(where)), heads)
         self._parts.append(Part(credential, self.campaign, whole, self, self.ledger))
         return self._parts[-1]
 
     def at(self, name: str) -> TapedOffset:
-        """The clock of a host, by its name; that of the campaign's own server has none."""
+        """Return the clock of a host, by its name; that of the campaign's own server has none."""
         return self.clock.hosts.setdefault(name, TapedOffset()) if name else self.clock
 
     def drop(self, parts: Collection[Part]) -> None:
@@ -289,7 +289,7 @@ class PastLanes(Lanes):
         self.doubted = True
 
     def clocks(self) -> list[tuple[str, TapedOffset]]:
-        """The clocks of all servers, by the names of the hosts."""
+        """Return the clocks of all servers, by the names of the hosts."""
         its = [("", self.offset), *self._clocks.items()]
         return [(name, clock) for name, clock in its if isinstance(clock, TapedOffset)]
 
@@ -311,7 +311,7 @@ class SharedLanes(Lanes):
         self._gone: list[Part] = []
 
     def clock(self, name: str) -> Offset:
-        """The clock of a host, which all campaigns ask."""
+        """Return the clock of a host, which all campaigns ask."""
         return self.member.at(name)
 
     def learn(self, grant: Grant, reply: Reply) -> Way:
@@ -330,7 +330,7 @@ class SharedLanes(Lanes):
         self.member.shared.let_go(now)
 
     def past(self) -> PastLanes:
-        """The lanes in which a ledger is lived through: others, as these are in use."""
+        """Return the lanes in which a ledger is lived through: others, as these are in use."""
         return PastLanes(self.policy, self.credentials)
 
     def join(self, past: Lanes) -> None:

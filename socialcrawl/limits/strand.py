@@ -41,11 +41,11 @@ class Strand:
         return self.lane.windows[self.spoken]
 
     def when(self, now: float) -> float:
-        """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
+        """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         return max(self.lane.when(now, self.some), self._gate)
 
     def free(self, now: float) -> bool:
-        """Whether a request may leave at `now`."""
+        """Return whether a request may leave at `now`."""
         return now >= self._gate and self.lane.free(now, self.some)
 
     def take(self, now: float) -> None:
@@ -81,7 +81,7 @@ class Strand:
         self.lane.abandon(sent, self.some)
 
     def room(self, now: float, until: float) -> int:
-        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        """Return how many requests may leave from `now` to `until`, if each is answered at once."""
         return self.lane.room(max(now, self._gate), until, self.some)
 
     def foresees(self, until: float) -> bool:
@@ -93,7 +93,7 @@ class Strand:
         return self.lane.deadline(now, self.heads[0])
 
     def why(self, now: float) -> str:
-        """What a request that may not leave at `now` waits for."""
+        """Return what a request that may not leave at `now` waits for."""
         if now < self._gate and self._gate >= self.lane.when(now, self.some):
             return self.lane.trouble(self.endpoint)
         return self.lane.why(now, self.some)
@@ -103,7 +103,7 @@ class Strand:
         return self.lane.gates.get(self.endpoint, -inf)
 
     def _meant(self, sent: float, reply: Reply) -> tuple[int, bool]:
-        """The place of the window that headers speak of, and whether that is sure."""
+        """Return the place of the window that headers speak of, and whether that is sure."""
         limit = smallest(reply.limits, daily=False)
         heads, windows, rules = self.heads, self.lane.windows, self.lane.rules
         if len(heads) == 1:
@@ -116,7 +116,7 @@ class Strand:
 
 
 def _fits(window: Window, limit: Limit, sent: float, reply: Reply) -> bool:
-    """Whether a window may end when the headers say, whole seconds or not."""
+    """Return whether a window may end when the headers say, whole seconds or not."""
     rest = 0.0 if reply.date is None else limit.resets - reply.date
     if not 0.0 <= rest <= window.d + ROUNDING:
         return False

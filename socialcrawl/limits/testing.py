@@ -25,7 +25,7 @@ class Asked:
 
 
 def tests(shape: Shape, rest: Left, done: Done) -> list[Asked]:
-    """The most of each endpoint, but for the budget."""
+    """Return the most of each endpoint, but for the budget."""
     users = most_users(shape, rest, done)
     full, roles = _full(shape, users, done), shape.roles
     names = min(done.named, users) if roles.probe_named else 0
@@ -39,7 +39,7 @@ def tests(shape: Shape, rest: Left, done: Done) -> list[Asked]:
 
 
 def most_users(shape: Shape, rest: Left, done: Done) -> float:
-    """The most tests that are left."""
+    """Return the most tests that are left."""
     bound = inf if shape.steps is None else max(0, shape.steps - done.steps)
     return min(rest.steps + done.again, bound, rest.nodes)
 
@@ -60,7 +60,10 @@ def rounds(shape: Shape, rest: Left, done: Done, gone: float) -> Iterator[tuple[
 
 
 def _full(shape: Shape, users: float, done: Done) -> float:
-    """The most requests for so many users, if all of them can be named in one; each round ends with a part of one."""
+    """Return the most requests for so many users, if all of them can be named in one.
+
+    Each round ends with a part of one.
+    """
     width, (least, most) = shape.roles.probed, shape.learning
     if users == inf:
         return inf

@@ -19,7 +19,7 @@ class Window(Protocol):
     received: Received
 
     def when(self, now: float) -> float:
-        """The earliest instant at which a request may leave; `now` if at once. Changes nothing."""
+        """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""
 
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
@@ -34,7 +34,7 @@ class Window(Protocol):
         """Send nothing before `until`; `over`: the server said that the window ends then."""
 
     def used(self, now: float) -> int:
-        """How many requests are used, for one that leaves at `now`."""
+        """Return how many requests are used, for one that leaves at `now`."""
 
     def sound(self) -> None:
         """Forget what was in flight (a restart), on the side of caution."""
@@ -52,21 +52,24 @@ class Window(Protocol):
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
 
     def room(self, now: float, until: float) -> int:
-        """How many requests may leave from `now` to `until`, if each is answered at once."""
+        """Return how many requests may leave from `now` to `until`, if each is answered at once."""
 
     def foresees(self, until: float) -> bool:
         """Return whether what `room` says of the time up to `until` is known, and not only what the table says."""
 
     def ends(self, now: float) -> float | None:
-        """When the window that is open at `now` ends; None where none is, or where windows have no end."""
+        """Return when the window that is open at `now` ends; None where none is, or where windows have no end."""
 
     def lasts(self, now: float) -> float:
         """Seconds that the window which is open at `now` lasts in all, as far as is known; d where none is."""
 
     def why(self, now: float) -> str:
-        """What a request that may not leave at `now` waits for."""
+        """Return what a request that may not leave at `now` waits for."""
 
 
 def longest(d: float) -> float:
-    """The longest time in seconds that a header can mean for a window of d seconds; more is a fault of the server."""
+    """Return the longest time in seconds that a header can mean for a window of d seconds.
+
+    More is a fault of the server.
+    """
     return max(2.0 * d, DAY) + 60.0

@@ -37,7 +37,7 @@ class Admin:
         self._report, self._stage, self._called, self._moment = report, stage, called, moment
 
     def answer(self, method: str, path: str, body: bytes, query: Sequence[tuple[str, str]] = ()) -> Told:
-        """The answer to a request; errors are sentences."""
+        """Return the answer to a request; errors are sentences."""
         if path == REPORT and method in ("GET", "HEAD"):
             return _told(self._report())
         if path == ACCOUNTS and method in ("GET", "HEAD"):

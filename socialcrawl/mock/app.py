@@ -68,11 +68,11 @@ class Mock:
                 self._routes.add(method, template, (platform, template, names))
 
     def app(self) -> ASGIApp:
-        """The ASGI application."""
+        """Return the ASGI application."""
         return self._serve
 
     def report(self) -> dict[str, Any]:
-        """What the server counted, as plain values by the server's clock (`skew` seconds ahead of ours).
+        """Return what the server counted, as plain values by the server's clock (`skew` seconds ahead of ours).
 
         At the top what X counted: requests by endpoint (`received`; of these `unauthorized` had no good token and
         `forbidden` one of the wrong kind), `windows` and `rules` per token and endpoint, `over` (the requests that a
@@ -124,7 +124,7 @@ class Mock:
         )
 
     def _decided(self, platform: Platform, asked: Asked) -> tuple[Told | None, Fault | None]:
-        """The answer, None where the connection is cut; and the fault that it meets."""
+        """Return the answer, None where the connection is cut; and the fault that it meets."""
         book = platform.book
         book.received[asked.endpoint] += 1
         guest = platform.guest(asked)
@@ -167,7 +167,7 @@ class Mock:
 
 
 def begun(world: World | None, settings: MockSettings, time: Callable[[], float]) -> Moment | None:
-    """The moment at which a mock begins; None where there are pages only.
+    """Return the moment at which a mock begins; None where there are pages only.
 
     Raises:
         MockError: nothing would come after it.

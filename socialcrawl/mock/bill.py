@@ -24,7 +24,7 @@ class Day:
     counts: int = 0
 
     def report(self) -> dict[str, Any]:
-        """The day's sums as plain values for JSON, and their price."""
+        """Return the day's sums as plain values for JSON, and their price."""
         return _sums(len(self.posts), len(self.users), self.counts)
 
 
@@ -58,26 +58,26 @@ class Bill:
             day.counts += counts
 
     def posts_in_cycle(self, now: float) -> int:
-        """The posts charged in the billing cycle of this moment."""
+        """Return the posts charged in the billing cycle of this moment."""
         first = cycle_start(datetime.fromtimestamp(now, UTC).date(), self.reset_day).isoformat()
         return sum(len(day.posts) for iso, day in self._days.items() if iso >= first)
 
     def posts_by_day(self, now: float, days: int) -> dict[str, int]:
-        """The posts charged on each of the last `days` UTC days, today included; ISO dates, oldest first."""
+        """Return the posts charged on each of the last `days` UTC days, today included; ISO dates, oldest first."""
         dates = [_date(now, back) for back in reversed(range(days))]
         return {date: len(self._days[date].posts) if date in self._days else 0 for date in dates}
 
     def report(self) -> dict[str, Any]:
-        """The bill by UTC day (ISO date)."""
+        """Return the bill by UTC day (ISO date)."""
         return {date: day.report() for date, day in sorted(self._days.items())}
 
     def totals(self) -> dict[str, Any]:
-        """The bill of all days together; a resource counts once for each day on which it was charged."""
+        """Return the bill of all days together; a resource counts once for each day on which it was charged."""
         return _sums(self._posts, self._users, self._counts)
 
 
 def cycle_start(today: date, reset_day: int) -> date:
-    """The day on which the billing cycle of `today` began."""
+    """Return the day on which the billing cycle of `today` began."""
     begins = _in_month(today, reset_day)
     return begins if begins <= today else _in_month(today.replace(day=1) - timedelta(days=1), reset_day)
 

@@ -27,11 +27,14 @@ class Called:
         self._world, self._settings, self._platforms = world, settings, platforms
 
     def first(self) -> list[dict[str, str]]:
-        """Those of the first 100 accounts in the order of names."""
+        """Return those of the first 100 accounts in the order of names."""
         return [self._of(row) for _, row in sorted(self._rows.items())[:MANY]]
 
     def named(self, name: str) -> dict[str, str] | None:
-        """Those of the account with this name in the file, in any case, with or without @; None where nobody has it."""
+        """Return those of the account with this name in the file, in any case, with or without @.
+
+        None where nobody has it.
+        """
         row = self._rows.get(fold(name), self._rows.get(fold(name.removeprefix("@"))))
         return None if row is None else self._of(row)
 

@@ -49,7 +49,7 @@ class Changes:
         self._issued: dict[str, tuple[float, int]] = {}
 
     def fate(self, row: int) -> int:
-        """What the account in this row is now: HERE, SUSPENDED, PROTECTED or DELETED (see `names`)."""
+        """Return what the account in this row is now: HERE, SUSPENDED, PROTECTED or DELETED (see `names`)."""
         return int(self._fates[row])
 
     @property
@@ -61,24 +61,24 @@ class Changes:
         return self._visible
 
     def username(self, row: int) -> str:
-        """The legal username that the account has now; texts name it as they were written."""
+        """Return the legal username that the account has now; texts name it as they were written."""
         return self._names.get(row) or self._world.accounts.usernames[row]
 
     def row(self, username: str) -> int | None:
-        """The row of the account that has this username now, in any spelling; None where nobody has."""
+        """Return the row of the account that has this username now, in any spelling; None where nobody has."""
         key = fold(username)
         if key in self._taken:
             return self._taken[key]
         return None if key in self._given_up else self._world.accounts.by_username.get(key)
 
     def issue(self, cursor: str) -> str:
-        """The same cursor, noted as handed out now; every cursor of an answer passes here."""
+        """Return the same cursor, noted as handed out now; every cursor of an answer passes here."""
         if self._lifetime is not None:
             self._issued[cursor] = (self._now, self._requests)
         return cursor
 
     def expired(self, cursor: str) -> bool:
-        """Whether a cursor that came back is too old; it is then refused as the platform does."""
+        """Return whether a cursor that came back is too old; it is then refused as the platform does."""
         if self._lifetime is None:
             return False
         when, requests = self._issued.get(cursor, self._since)

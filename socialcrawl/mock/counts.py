@@ -52,12 +52,12 @@ class Slot:
             self.ends = now + self.counting.period
 
     def standing(self) -> Standing:
-        """How it stands; a sliding span has room again when its oldest request leaves it."""
+        """Return how it stands; a sliding span has room again when its oldest request leaves it."""
         ends = self.times[0] + self.counting.period if self.times else self.ends
         return Standing(self.counting, max(0, self.counting.k - self.taken), ends)
 
     def report(self) -> dict[str, Any]:
-        """The window as plain values for JSON."""
+        """Return the window as plain values for JSON."""
         counting = self.counting
         return {
             "key": list(counting.key),
@@ -83,7 +83,10 @@ class Counts:
         self._over = 0
 
     def take(self, countings: Sequence[Counting], now: float) -> tuple[list[Slot], bool]:
-        """The windows of a request that comes at the server's second `now`, counted; and whether it is refused."""
+        """Return the windows of a request that comes at the server's second `now`, counted.
+
+        And whether it is refused.
+        """
         slots = [self._slot(counting, now) for counting in countings]
         short = [slot for slot in slots if slot.taken >= slot.counting.k]
         refused = bool(short)
@@ -99,7 +102,7 @@ class Counts:
         return slots, refused
 
     def _slot(self, counting: Counting, now: float) -> Slot:
-        """The window of this moment: the open one, or else the one that a request would open."""
+        """Return the window of this moment: the open one, or else the one that a request would open."""
         slot = self._open.get((counting.key, counting.kind, counting.period))
         if slot is not None and (now < slot.ends or counting.kind == "sliding"):
             slot.look(now)
@@ -117,6 +120,6 @@ class Counts:
             self._all.append(slot)
 
     def report(self) -> dict[str, Any]:
-        """The counts as plain values for JSON: `windows` in the order of opening, and `over` of them all."""
+        """Return the counts as plain values for JSON: `windows` in the order of opening, and `over` of them all."""
         windows = sorted((slot.report() for slot in self._all), key=lambda window: window["opened"])
         return {"windows": windows, "over": self._over}

@@ -128,7 +128,10 @@ class Timelines:
         )
 
     def _timeline(self, account: int, exclude: frozenset[str]) -> NDArray[np.int64]:
-        """The posts of an account within reach, newest first; retweets count for the reach, left out replies do not."""
+        """Return the posts of an account within reach, newest first.
+
+        Retweets count for the reach, left out replies do not.
+        """
         posts = self._changes.moment.existing(self._world.timelines.of(account))[::-1]
         references = self._world.references
         if "replies" in exclude:
@@ -175,7 +178,7 @@ class Following:
 
 
 def unseen(renderer: Renderer, call: Call, fate: int) -> Answer:
-    """The answer to who asks for a list of an account that is not to be seen."""
+    """Return the answer to who asks for a list of an account that is not to be seen."""
     hidden = fate == PROTECTED
     words = call.ask.words
     problem = protected_timeline(words, call.path) if hidden else missing_user(words, "id", call.path, fate)

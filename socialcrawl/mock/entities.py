@@ -35,7 +35,7 @@ class Written(NamedTuple):
 
 
 def written(world: World, post: int) -> Written:
-    """The text of the post at this position with its entities.
+    """Return the text of the post at this position with its entities.
 
     A mentioned name that the text does not contain stands at start = end = 0, and in a cut post only in the note. A
     post that is repeated (`World.record`) is never cut, and names people in the order in which it did.
@@ -83,7 +83,7 @@ def _mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], 
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, every letter at its place."""
+    """Return the text in lower case, every letter at its place."""
     low = text.lower()
     if len(low) == len(text):
         return low
@@ -92,7 +92,7 @@ def lowered(text: str) -> str:
 
 
 def locate(low: str, key: str) -> tuple[int, int]:
-    """Where a name stands in a lower-case text: the first `@name`, else the first bare name, else (0, 0)."""
+    """Return where a name stands in a lower-case text: the first `@name`, else the first bare name, else (0, 0)."""
     for needle in ("@" + key, key):
         start = low.find(needle)
         while start >= 0:
@@ -107,7 +107,7 @@ def locate(low: str, key: str) -> tuple[int, int]:
 
 
 def tags(text: str) -> list[tuple[int, int, str]]:
-    """The hashtags of a text: (start, end, tag); numbers are none."""
+    """Return the hashtags of a text: (start, end, tag); numbers are none."""
     found, start = [], text.find("#")
     while start >= 0:
         before = text[start - 1 : start]
@@ -130,12 +130,12 @@ def _others(text: str) -> Entities:
 
 
 def cashtags(text: str) -> list[str]:
-    """The cashtags of a text, without their sign."""
+    """Return the cashtags of a text, without their sign."""
     return [match[0][1:] for match in _CASHTAG.finditer(text)] if "$" in text else []
 
 
 def links(text: str) -> list[dict[str, Any]]:
-    """The links of a text as X tells of them."""
+    """Return the links of a text as X tells of them."""
     return [_link(match.start(), match[0].rstrip(".,;:!?')]…")) for match in _LINK.finditer(text)]
 
 

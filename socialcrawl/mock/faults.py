@@ -43,12 +43,12 @@ FaultHook = Callable[[str, int], Fault | None]
 
 
 def html(status: int = 503) -> Fault:
-    """A page of HTML from the edge, with any status; 200 is the meanest."""
+    """Return a page of HTML from the edge, with any status; 200 is the meanest."""
     return Fault("answer", status, _HTML, "text/html; charset=utf-8", limited=False)
 
 
 def error(platform: str, status: int) -> Fault:
-    """A failure of the platform's own servers (5xx), in the form in which it tells of one."""
+    """Return a failure of the platform's own servers (5xx), in the form in which it tells of one."""
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Server Error"
     if platform == "bluesky":
         body: dict[str, Any] = {"error": _UPSTREAM.get(status, "InternalServerError"), "message": words}
@@ -66,28 +66,28 @@ _UPSTREAM = {502: "UpstreamFailure", 503: "NotEnoughResources", 504: "UpstreamTi
 
 
 def cut() -> Fault:
-    """A connection that closes without an answer."""
+    """Return a connection that closes without an answer."""
     return Fault("cut")
 
 
 def half() -> Fault:
-    """An answer of which half arrives."""
+    """Return an answer of which half arrives."""
     return Fault("half")
 
 
 def hang(seconds: float) -> Fault:
-    """An answer that comes late."""
+    """Return an answer that comes late."""
     return Fault("hang", seconds=seconds)
 
 
 def too_many(headers: dict[str, str] | None = None) -> Fault:
-    """A 429 without the headers of the window; others may be given, such as those of a 24-hour cap."""
+    """Return a 429 without the headers of the window; others may be given, such as those of a 24-hour cap."""
     body = {"title": "Too Many Requests", "detail": "Too Many Requests", "type": "about:blank", "status": 429}
     return Fault("answer", 429, orjson.dumps(body), limited=False, headers=headers or {})
 
 
 def refused(status: int) -> Fault:
-    """The official refusals of an account: 401 (token), 402 (out of credits) or 403 (access level)."""
+    """Return the official refusals of an account: 401 (token), 402 (out of credits) or 403 (access level)."""
     return Fault("answer", status, orjson.dumps(_REFUSALS[status]))
 
 

@@ -66,7 +66,7 @@ class Finding:
         return Answer(orjson.dumps({"data": data, "meta": {f"total_{kind}_count": len(found)}}), counts=1)
 
     def _found(self, call: Call, query: str) -> tuple[NDArray[np.int64], float, float]:
-        """The posts found, ascending, and the span of time searched."""
+        """Return the posts found, ascending, and the span of time searched."""
         narrowed = narrowing(self._renderer.world, call.parameters)
         start, end = call.parameters.span()
         now = self._search.now
@@ -107,7 +107,7 @@ class Usage:
         return Answer(orjson.dumps({"data": shown}))
 
     def _usage(self, days: Mapping[str, int], posts: int, *, as_text: bool) -> dict[str, Any]:
-        """The official shape, whose numbers are whole until 2.166 and texts from 2.167."""
+        """Return the official shape, whose numbers are whole until 2.166 and texts from 2.167."""
 
         def number(value: int) -> int | str:
             return str(value) if as_text else value

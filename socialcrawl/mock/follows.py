@@ -26,7 +26,7 @@ class Follows:
     followed_by: Grouping
 
     def of(self, account: int, moment: Moment, *, backwards: bool) -> NDArray[np.int64]:
-        """The follows that an account made so far, or with `backwards` those that were made to it, ascending."""
+        """Return the follows that an account made so far, or with `backwards` those that were made to it, ascending."""
         every = (self.followed_by if backwards else self.following).of(account)
         if moment.second is None:
             return every
@@ -34,7 +34,7 @@ class Follows:
 
 
 def find_follows(world: World) -> Follows:
-    """The follows of a world: one for each pair of an author and an account that the author's posts mention."""
+    """Return the follows of a world: one for each pair of an author and an account that the author's posts mention."""
     n = len(world.accounts)
     author = np.repeat(world.author, np.diff(world.mentions.offsets))
     mentioned = world.mentions.members

@@ -46,7 +46,7 @@ class Gate:
         self._over = 0
 
     def take(self, token: str, who: str, endpoint: str, now: float) -> Passage:
-        """The passage of a request, counted at the server's second `now`.
+        """Return the passage of a request, counted at the server's second `now`.
 
         Args:
             token: its label.

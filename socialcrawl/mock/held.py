@@ -14,7 +14,7 @@ class Held(Generic[K, V]):
         self._values: dict[K, tuple[V, int]] = {}
 
     def get(self, key: K) -> V | None:
-        """The value of a key; None where there is none, or no longer."""
+        """Return the value of a key; None where there is none, or no longer."""
         found = self._values.get(key)
         return None if found is None else found[0]
 

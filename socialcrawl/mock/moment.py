@@ -82,17 +82,17 @@ class Moment:
             self._stand(self._from + (self._time() - self._since) * self.speed)
 
     def existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of the posts at these positions (ascending) that exist."""
+        """Return those of the posts at these positions (ascending) that exist."""
         if self.second is None:
             return posts
         return posts[: np.searchsorted(posts, self.there)]
 
     def place(self, post: int) -> int:
-        """The same position where the post there exists, else -1, as for no post."""
+        """Return the same position where the post there exists, else -1, as for no post."""
         return post if post < self.there else -1
 
     def report(self) -> dict[str, Any]:
-        """The moment as ISO 8601 (None: all posts are there), the speed, and how many of all posts exist."""
+        """Return the moment as ISO 8601 (None: all posts are there), the speed, and how many of all posts exist."""
         shown = None if self.second is None else _written(self.second)
         return {"moment": shown, "speed": self.speed, "posts": self.there, "of": len(self._world.ids)}
 
@@ -128,7 +128,9 @@ def check_moment(second: float, speed: float) -> None:
 
 
 def read_moment(tables: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """The second and the speed in {"moment": ISO 8601 or a Unix second, "speed": a number}; None where there is none.
+    """Return the second and the speed in {"moment": ISO 8601 or a Unix second, "speed": a number}.
+
+    None where there is none.
 
     Raises:
         MockError: there is neither, or something else.

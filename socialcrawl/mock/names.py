@@ -25,7 +25,7 @@ _LARGEST = 2**63 - 1
 
 
 def legal_names(names: Collection[str]) -> dict[str, str]:
-    """The username of every name: itself where X allows it, else a readable prefix and a short hash.
+    """Return the username of every name: itself where X allows it, else a readable prefix and a short hash.
 
     Args:
         names: folded names, all different.
@@ -51,13 +51,13 @@ def _made(name: str, attempt: int) -> str:
 
 
 def digests(names: Collection[str]) -> NDArray[np.uint64]:
-    """The hashes of names: uint64[n, 2], the first for the id and the second for the fate."""
+    """Return the hashes of names: uint64[n, 2], the first for the id and the second for the fate."""
     joined = b"".join(blake2b(name.encode(), digest_size=16).digest() for name in names)
     return np.frombuffer(joined, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
 
 def user_ids(names: list[str], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The ids of accounts: int64[n], positive, at most 19 digits, all different.
+    """Return the ids of accounts: int64[n], positive, at most 19 digits, all different.
 
     Args:
         names: folded names, all different.
@@ -77,7 +77,7 @@ def user_ids(names: list[str], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def fates(hashes: NDArray[np.uint64], missing: float) -> NDArray[np.int8]:
-    """What became of accounts: int8[n] of HERE, SUSPENDED, PROTECTED, DELETED.
+    """Return what became of accounts: int8[n] of HERE, SUSPENDED, PROTECTED, DELETED.
 
     Args:
         hashes: uint64[n]; the larger part draws whether an account is missing, the last bits how.
@@ -89,7 +89,7 @@ def fates(hashes: NDArray[np.uint64], missing: float) -> NDArray[np.int8]:
 
 
 def chosen(key: str, which: Chosen, what: bytes) -> bool:
-    """Whether the account of a folded name is among the chosen; `what` keeps one choice apart from another."""
+    """Return whether the account of a folded name is among the chosen; `what` keeps one choice apart from another."""
     if not isinstance(which, float | int):
         return key in which
     drawn = int.from_bytes(blake2b(key.encode(), key=what, digest_size=7).digest())

@@ -26,7 +26,7 @@ class Answer:
 
 
 def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem], ask: Ask, *, single: bool) -> Answer:
-    """The answer to a lookup: the accounts found (one object if `single`, else a list) and the errors.
+    """Return the answer to a lookup: the accounts found (one object if `single`, else a list) and the errors.
 
     Their latest posts come beside them where these are expanded.
     """
@@ -45,7 +45,7 @@ def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem
 
 
 def list_answer(renderer: Renderer, accounts: list[int], ask: Ask, token: str | None) -> Answer:
-    """One page of a list of users; `token` leads to the next one."""
+    """Return one page of a list of users; `token` leads to the next one."""
     meta: dict[str, Any] = {"result_count": len(accounts)} | ({"next_token": token} if token else {})
     parts = [b'"data":' + _array([renderer.user(account, ask) for account in accounts])] if accounts else []
     return Answer(_object([*parts, b'"meta":' + orjson.dumps(meta)]), users=accounts)
@@ -62,7 +62,7 @@ def posts_answer(
     overlap: int = 0,
     back: bool = True,
 ) -> Answer:
-    """One page of posts.
+    """Return one page of posts.
 
     Args:
         renderer: the world's JSON.
@@ -150,7 +150,7 @@ class _Includes:
             self._problems[key] = missing_user(self._ask.words, parameter, value, fate, section="includes")
 
     def parts(self) -> list[bytes]:
-        """The members `includes` and `errors` of the body, where there are any."""
+        """Return the members `includes` and `errors` of the body, where there are any."""
         ask, renderer = self._ask, self._renderer
         includes = []
         if self.users:

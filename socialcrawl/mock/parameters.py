@@ -35,12 +35,12 @@ class Parameters:
                 raise InvalidRequestError(name, value, f"The query parameter [{name}] is not one of [{allowed}]")
 
     def refuse(self, name: str, why: str) -> InvalidRequestError:
-        """The refusal of the value given for a parameter; `why` ends the sentence."""
+        """Return the refusal of the value given for a parameter; `why` ends the sentence."""
         value = self.given.get(name, "")
         return InvalidRequestError(name, value, f"The `{name}` query parameter value [{value}] {why}")
 
     def text(self, name: str, longest: int) -> str:
-        """A text that must be given, of at most `longest` characters."""
+        """Return a text that must be given, of at most `longest` characters."""
         value = self.given.get(name, "")
         if not value.strip():
             raise InvalidRequestError(name, value, f"The `{name}` query parameter can not be empty")
@@ -49,7 +49,7 @@ class Parameters:
         return value
 
     def number(self, name: str, low: int, high: int, default: int) -> int:
-        """A whole number from low to high."""
+        """Return a whole number from low to high."""
         if name not in self.given:
             return default
         value = self.given[name]
@@ -58,7 +58,7 @@ class Parameters:
         return int(value)
 
     def post_id(self, name: str) -> int | None:
-        """A post id."""
+        """Return a post id."""
         if name not in self.given:
             return None
         if not _ID.fullmatch(self.given[name]):
@@ -66,7 +66,7 @@ class Parameters:
         return int(self.given[name])
 
     def time(self, name: str) -> float | None:
-        """A time in RFC 3339, as Unix seconds."""
+        """Return a time in RFC 3339, as Unix seconds."""
         if name not in self.given:
             return None
         value = self.given[name]
@@ -87,14 +87,14 @@ class Parameters:
         return start, end
 
     def one(self, name: str, allowed: tuple[str, ...]) -> str | None:
-        """One of the words allowed; None where it is not given."""
+        """Return one of the words allowed; None where it is not given."""
         value = self.given.get(name)
         if value is not None and value not in allowed:
             raise self.refuse(name, f"is not one of [{','.join(allowed)}]")
         return value
 
     def choices(self, name: str, allowed: tuple[str, ...]) -> frozenset[str]:
-        """A list of words, each one of those allowed."""
+        """Return a list of words, each one of those allowed."""
         if name not in self.given:
             return frozenset()
         words = frozenset(self.given[name].split(","))
@@ -103,7 +103,7 @@ class Parameters:
         return words
 
     def values(self, name: str, pattern: str) -> list[str]:
-        """A list of 1 to 100 different values that match a pattern, in the order given."""
+        """Return a list of 1 to 100 different values that match a pattern, in the order given."""
         values = list(dict.fromkeys(self.text(name, 100_000).split(",")))
         if len(values) > 100:
             raise self.refuse(name, f"has {len(values)} values; the number must be between 1 and 100")
@@ -115,7 +115,10 @@ class Parameters:
         return values
 
     def cursor(self, changes: Changes, place: str, *names: str) -> Cursor | None:
-        """The cursor in the first of these token parameters that is given, for this list; an expired one is no more."""
+        """Return the cursor in the first of these token parameters that is given, for this list.
+
+        An expired one is no more.
+        """
         for name in names:
             if name in self.given:
                 if changes.expired(self.given[name]):

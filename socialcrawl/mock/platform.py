@@ -52,7 +52,7 @@ class Book:
         (self.forbidden if status == 403 else self.unauthorized)[endpoint] += 1
 
     def report(self) -> dict[str, Any]:
-        """The counts as plain values for JSON."""
+        """Return the counts as plain values for JSON."""
         return {
             "received": dict(self.received),
             "unauthorized": dict(self.unauthorized),
@@ -77,25 +77,25 @@ class Platform(Protocol):
         """What has become of the world here; None where it is none of posts."""
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Its (method, template)s."""
+        """Return its (method, template)s."""
 
     def guest(self, asked: Asked) -> Guest | Told:
-        """Who asks, or the refusal."""
+        """Return who asks, or the refusal."""
 
     def take(self, asked: Asked, guest: Guest) -> Entry:
-        """The entry of a request, counted."""
+        """Return the entry of a request, counted."""
 
     def spent(self, asked: Asked, entry: Entry) -> Entry:
-        """The same entry, had nothing been left."""
+        """Return the same entry, had nothing been left."""
 
     def too_many(self, asked: Asked, entry: Entry) -> Told:
-        """The 429 of the platform, complete."""
+        """Return the 429 of the platform, complete."""
 
     def answer(self, asked: Asked, guest: Guest, entry: Entry) -> Told:
-        """The answer to a request that was let in, complete."""
+        """Return the answer to a request that was let in, complete."""
 
     def report(self) -> dict[str, Any]:
-        """All that it counted, as plain values for JSON."""
+        """Return all that it counted, as plain values for JSON."""
 
 
 class Served:
@@ -112,31 +112,31 @@ class Served:
         self._counts = Counts()
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Those of the service."""
+        """Return those of the service."""
         return self._service.endpoints()
 
     def guest(self, asked: Asked) -> Guest | Told:
-        """Whom the service lets in."""
+        """Return whom the service lets in."""
         return self._service.guest(asked)
 
     def take(self, asked: Asked, guest: Guest) -> Entry:
-        """The request in all windows that the service names for it."""
+        """Return the request in all windows that the service names for it."""
         slots, refused = self._counts.take(self._service.counted(asked, guest), asked.now)
         return self._entry(asked, Entry(refused, {}, slots, [slot.standing() for slot in slots]))
 
     def spent(self, asked: Asked, entry: Entry) -> Entry:
-        """The same windows without anything left in them."""
+        """Return the same windows without anything left in them."""
         return self._entry(asked, replace(entry, standing=[replace(one, left=0) for one in entry.standing]))
 
     def _entry(self, asked: Asked, entry: Entry) -> Entry:
         return replace(entry, headers=self._service.limits(asked, entry.standing))
 
     def too_many(self, asked: Asked, entry: Entry) -> Told:
-        """The service's own 429, with the headers of the limits."""
+        """Return the service's own 429, with the headers of the limits."""
         return _with(self._service.too_many(asked, entry.standing), entry)
 
     def answer(self, asked: Asked, guest: Guest, entry: Entry) -> Told:
-        """The service's answer, with the headers of the limits."""
+        """Return the service's answer, with the headers of the limits."""
         return _with(self._service.answer(asked, guest), entry)
 
     def report(self) -> dict[str, Any]:

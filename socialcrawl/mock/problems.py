@@ -20,7 +20,7 @@ ACCOUNT = 1  # the one customer of the mock
 
 
 def usage_capped(words: Vocabulary) -> Problem:
-    """The body of a 429 where the cap on posts of the billing cycle is reached."""
+    """Return the body of a 429 where the cap on posts of the billing cycle is reached."""
     return {
         "title": "UsageCapExceeded",
         "detail": "Usage cap exceeded: Monthly product cap",
@@ -31,7 +31,7 @@ def usage_capped(words: Vocabulary) -> Problem:
 
 
 def credits_depleted(words: Vocabulary) -> Problem:
-    """The body of a 402 where the credits are used up."""
+    """Return the body of a 402 where the credits are used up."""
     return {
         "account_id": ACCOUNT,
         "title": "CreditsDepleted",
@@ -41,7 +41,7 @@ def credits_depleted(words: Vocabulary) -> Problem:
 
 
 def unsupported_authentication(words: Vocabulary, scheme: str) -> Problem:
-    """The body of a 403 where a user token of this scheme comes to an endpoint for apps only."""
+    """Return the body of a 403 where a user token of this scheme comes to an endpoint for apps only."""
     return {
         "title": "Unsupported Authentication",
         "detail": f"Authenticating with {scheme} is forbidden for this endpoint.  "
@@ -64,7 +64,7 @@ class InvalidRequestError(Exception):
         self.name, self.value, self.message = name, value, message
 
     def problem(self, words: Vocabulary) -> Problem:
-        """The body of the answer."""
+        """Return the body of the answer."""
         return {
             "errors": [{"parameters": {self.name: [self.value]}, "message": self.message}],
             "title": "Invalid Request",
@@ -74,7 +74,7 @@ class InvalidRequestError(Exception):
 
 
 def missing_user(words: Vocabulary, parameter: str, value: str, fate: int, section: str | None = None) -> Problem:
-    """The error for a user who is suspended, deleted or unknown (any other fate).
+    """Return the error for a user who is suspended, deleted or unknown (any other fate).
 
     Args:
         words: the vocabulary of the request.
@@ -98,12 +98,12 @@ def missing_user(words: Vocabulary, parameter: str, value: str, fate: int, secti
 
 
 def protected_timeline(words: Vocabulary, value: str) -> Problem:
-    """The error for the timeline of the protected account with this id."""
+    """Return the error for the timeline of the protected account with this id."""
     return _not_authorized(words, "user", "id", value, f"the user with id: [{value}]", section="data")
 
 
 def missing_reference(words: Vocabulary, value: str, fate: int) -> Problem:
-    """The error for a referenced post with this id that is gone, or whose author has this fate."""
+    """Return the error for a referenced post with this id that is gone, or whose author has this fate."""
     kind = words.name
     if fate == PROTECTED:
         return _not_authorized(words, kind, words.referenced, value, f"the {kind} with {words.referenced}: [{value}]")

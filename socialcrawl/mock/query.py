@@ -65,7 +65,7 @@ class _Part:
 
 
 def parse(text: str) -> Query:
-    """The query in a text.
+    """Return the query in a text.
 
     Raises:
         QueryError: an unknown operator, an empty query or group, a stray OR, bracket or quote, or only operators
@@ -169,7 +169,7 @@ def _phrase(text: str) -> _Part:
 
 
 def _follow(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    """Whether words stand one after another."""
+    """Return whether words stand one after another."""
     n = len(wanted)
     return any(words[i : i + n] == wanted for i in range(len(words) - n + 1))
 

@@ -49,15 +49,15 @@ class References:
         return found
 
     def of(self, post: int) -> list[tuple[str, int, int]]:
-        """The references of a post: (type, id, position, or -1 where the file lacks it)."""
+        """Return the references of a post: (type, id, position, or -1 where the file lacks it)."""
         return self.by_post.get(post, [])
 
     def is_reply(self, post: int) -> bool:
-        """Whether the post answers somebody."""
+        """Return whether the post answers somebody."""
         return bool(self.replied_account[post] >= 0)
 
     def is_retweet(self, post: int) -> bool:
-        """Whether the post repeats another."""
+        """Return whether the post repeats another."""
         return bool(self.retweeted_id[post] >= 0)
 
 
@@ -70,7 +70,7 @@ def find_references(
     texts: list[str],
     index: dict[str, int],
 ) -> References:
-    """The references among posts.
+    """Return the references among posts.
 
     Args:
         posts: the file.
@@ -141,7 +141,7 @@ def _retweets(
 def _originals(
     author: NDArray[np.int64], texts: list[str], wanted: set[int], retweets: set[int]
 ) -> dict[tuple[int, str], int]:
-    """The first post of each wanted account by the head of its text."""
+    """Return the first post of each wanted account by the head of its text."""
     heads: dict[tuple[int, str], int] = {}
     for post, account in enumerate(author.tolist()):
         if account in wanted and post not in retweets:

@@ -31,7 +31,7 @@ class _Posts:
 
 
 def rehearsed(export: Exported) -> World:
-    """The world in which an exported campaign finds again what it found."""
+    """Return the world in which an exported campaign finds again what it found."""
     posts = _posts(export)
     accounts, ids_known, row_of = _accounts(export)
     authors = np.array([row_of[row["author_node"]] for row in posts.rows], np.int64)
@@ -76,7 +76,7 @@ def _posts(export: Exported) -> _Posts:
 
 
 def _accounts(export: Exported) -> tuple[Accounts, NDArray[np.bool_], dict[int, int]]:
-    """The accounts, which of them are known by id, and the row of every node."""
+    """Return the accounts, which of them are known by id, and the row of every node."""
     nodes = [row[0] for row in export.accounts]
     keys = _keys(export)
     usernames = legal_names(keys)
@@ -100,7 +100,10 @@ def _accounts(export: Exported) -> tuple[Accounts, NDArray[np.bool_], dict[int, 
 
 
 def _keys(export: Exported) -> list[str]:
-    """The name of every account; of several that had one name, the one with an id has it, and of these the last."""
+    """Return the name of every account.
+
+    Of several that had one name, the one with an id has it, and of these the last.
+    """
     holders: dict[str, int] = {}
     for node, _, username, *_ in sorted(export.accounts, key=lambda row: (row[1] is not None, row[0])):
         if username and LEGAL.fullmatch(username):

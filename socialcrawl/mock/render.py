@@ -22,7 +22,7 @@ _KEPT = 20_000  # objects held of each kind, about 50 MB in all
 
 
 def stamp(second: float) -> str:
-    """A Unix second as X writes times: ISO 8601 with milliseconds, UTC."""
+    """Return a Unix second as X writes times: ISO 8601 with milliseconds, UTC."""
     return datetime.fromtimestamp(second, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
@@ -39,24 +39,24 @@ class Renderer:
         self._written: dict[int, Written] = {}
 
     def written(self, post: int) -> Written:
-        """The text and entities of a post."""
+        """Return the text and entities of a post."""
         return _held(self._written, post, lambda: written(self.world, post))
 
     def post(self, post: int, ask: Ask) -> bytes:
-        """The JSON of a post."""
+        """Return the JSON of a post."""
         return _held(self._posts, (post, ask, self.moment.there), lambda: orjson.dumps(self._post(post, ask)))
 
     def posts(self, posts: NDArray[np.int64], ask: Ask) -> bytes:
-        """The JSON list of the posts at these positions, int64[m]."""
+        """Return the JSON list of the posts at these positions, int64[m]."""
         return f"[{','.join(self._writer.posts(posts, ask))}]".encode()
 
     def user(self, account: int, ask: Ask) -> bytes:
-        """The JSON of a user."""
+        """Return the JSON of a user."""
         key = (account, ask.vocabulary, ask.user_fields, self.changes.version, self.moment.there)
         return _held(self._users, key, lambda: orjson.dumps(self._user(account, ask)))
 
     def recent(self, account: int) -> int | None:
-        """The position of the latest post of an account; None where it has none, or does not show it."""
+        """Return the position of the latest post of an account; None where it has none, or does not show it."""
         own = self.moment.existing(self.world.timelines.of(account))
         return int(own[-1]) if len(own) and self.changes.fate(account) == HERE else None
 
@@ -103,7 +103,7 @@ def _held(cache: dict[K, V], key: K, make: Callable[[], V]) -> V:
 
 
 def _metrics(moment: Moment, post: int, words: Vocabulary) -> dict[str, int]:
-    """The counts that the file tells; nobody knows likes, quotes, bookmarks and impressions, they are 0."""
+    """Return the counts that the file tells; nobody knows likes, quotes, bookmarks and impressions, they are 0."""
     return {
         words.reposts: int(moment.retweets[post]),
         "reply_count": int(moment.replies[post]),

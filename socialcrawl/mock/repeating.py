@@ -35,7 +35,7 @@ class Repeated:
 
 
 def repeated(world: World, by_key: Mapping[str, int], post: int) -> Repeated | None:
-    """What the post at this position repeats; None where it is shown as a post of its own.
+    """Return what the post at this position repeats; None where it is shown as a post of its own.
 
     Args:
         world: the posts.
@@ -58,7 +58,7 @@ def repeated(world: World, by_key: Mapping[str, int], post: int) -> Repeated | N
 
 
 def made_number(*parts: object) -> int:
-    """The number of a record that the file lacks, from what is known of it; below 2**64, `MADE` set."""
+    """Return the number of a record that the file lacks, from what is known of it; below 2**64, `MADE` set."""
     return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest()) | MADE
 
 

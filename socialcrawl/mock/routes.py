@@ -45,7 +45,10 @@ class Routes(Generic[T]):
         here[method] = what
 
     def find(self, method: str, path: str) -> tuple[T, list[str]] | None:
-        """What stands at a path, and the parts that its template names, in their order; None where nothing does."""
+        """Return what stands at a path, and the parts that its template names, in their order.
+
+        None where nothing does.
+        """
         parts = path.removeprefix("/").split("/")
         return _find(self._root, method, parts, 0)
 

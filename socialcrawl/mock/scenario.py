@@ -74,7 +74,7 @@ class Trouble:
         return self.table.get("platform")
 
     def strikes(self, platform: str, endpoint: str, *, paged: bool, since: float, seed: int) -> bool:
-        """Whether this request is struck; counted."""
+        """Return whether this request is struck; counted."""
         table = self.table
         if self.platform not in (None, platform) or not fnmatchcase(endpoint, table.get("endpoint", "*")):
             return False
@@ -102,7 +102,7 @@ class Trouble:
         return True
 
     def fault(self, platform: str) -> Fault:
-        """What becomes of the answer that is struck, in the form of the platform."""
+        """Return what becomes of the answer that is struck, in the form of the platform."""
         table = self.table
         made: dict[str, Callable[[], Fault]] = {
             "too-many": lambda: Fault(
@@ -122,7 +122,7 @@ class Trouble:
         return made[self.kind]()
 
     def report(self) -> dict[str, Any]:
-        """The rule and its counts as plain values for JSON."""
+        """Return the rule and its counts as plain values for JSON."""
         return {**self.table, "seen": self.seen, "done": self.done}
 
 
@@ -148,7 +148,7 @@ class Scenario:
         self.troubles = [Trouble(_checked(rule, number), number) for number, rule in enumerate(rules)]
 
     def strike(self, platform: str, endpoint: str, *, paged: bool, since: float) -> Iterator[Trouble]:
-        """The rules that strike a request, which all count it.
+        """Yield the rules that strike a request, which all count it.
 
         Args:
             platform: where it came.
@@ -161,12 +161,12 @@ class Scenario:
                 yield trouble
 
     def report(self) -> dict[str, Any]:
-        """The rules with their counts as plain values for JSON."""
+        """Return the rules with their counts as plain values for JSON."""
         return {"seed": self.seed, "fault": [trouble.report() for trouble in self.troubles]}
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario in a TOML file.
+    """Return the scenario in a TOML file.
 
     Raises:
         MockError: the file is missing, is no TOML, or says something that cannot be.

@@ -26,7 +26,7 @@ class _Read:
     found: list[int] = field(default_factory=list)
 
     def reach(self, first: int, last: int, among: Callable[[int, int], list[int]]) -> list[int]:
-        """The posts found, ascending, once these positions were read too; `among` reads a part."""
+        """Return the posts found, ascending, once these positions were read too; `among` reads a part."""
         if last <= self.first or self.last <= first:
             self.first = self.last = first
             self.found = []
@@ -68,7 +68,7 @@ class Search:
         return self._now if moment is None else moment
 
     def matches(self, text: str) -> NDArray[np.int64]:
-        """The positions of the recent posts to be seen that a query finds: int64[m], ascending.
+        """Return the positions of the recent posts to be seen that a query finds: int64[m], ascending.
 
         Raises:
             QueryError: the query cannot be understood.
@@ -96,7 +96,7 @@ class Search:
         return found[(times >= now - WEEK) & (times < now)]
 
     def _among(self, text: str, first: int, last: int) -> list[int]:
-        """The posts to be seen that a query finds at the positions from `first` to before `last`."""
+        """Return the posts to be seen that a query finds at the positions from `first` to before `last`."""
         query, found = parse(text), []
         for post in (np.flatnonzero(self._changes.visible[first:last]) + first).tolist():
             reading = self._readings.get(post)
@@ -108,7 +108,7 @@ class Search:
 
 
 def read(world: World, post: int, changes: Changes | None = None) -> Reading:
-    """The post at this position as search sees it; the whole text counts, however long."""
+    """Return the post at this position as search sees it; the whole text counts, however long."""
     shown = written(world, post)
     entities = shown.entities if shown.note_entities is None else shown.note_entities
     low = fold(world.texts[post])

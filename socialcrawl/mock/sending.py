@@ -17,17 +17,17 @@ ASGIApp = Callable[[Scope, Receive, Send], Any]
 
 @lru_cache(maxsize=10_000)
 def query_of(text: bytes) -> tuple[tuple[str, str], ...]:
-    """The parameters of a query string, in order; blank ones are kept."""
+    """Return the parameters of a query string, in order; blank ones are kept."""
     return tuple(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by lower-case name; of several the last."""
+    """Return the headers by lower-case name; of several the last."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 async def body_of(receive: Receive) -> bytes:
-    """The body of a request; what came of it where the client left."""
+    """Return the body of a request; what came of it where the client left."""
     parts = []
     while True:
         message = await receive()
@@ -37,14 +37,14 @@ async def body_of(receive: Receive) -> bytes:
 
 
 def host_of(headers: dict[str, str]) -> str:
-    """The name in the Host header, without its port."""
+    """Return the name in the Host header, without its port."""
     host = headers.get("host", "")
     return host if host.endswith("]") else host.rpartition(":")[0] or host
 
 
 @lru_cache(maxsize=4)
 def date(second: int) -> str:
-    """A Unix second as the Date header has it."""
+    """Return a Unix second as the Date header has it."""
     return formatdate(second, usegmt=True)
 
 

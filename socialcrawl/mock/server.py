@@ -172,7 +172,7 @@ def _world(posts: Posts | Path | None, settings: MockSettings) -> "World | None"
 
 
 def _listen(settings: MockSettings) -> socket.socket:
-    """The listening socket; taken before the posts are read, so that a port in use is told at once."""
+    """Return the listening socket; taken before the posts are read, so that a port in use is told at once."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # asyncio sends without delay (TCP_NODELAY) only where the protocol is named; else each answer costs 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -37,7 +37,7 @@ class Asked:
     overlap: int = 0
 
     def one(self, name: str) -> str | None:
-        """The last value of a parameter; None where it is not there."""
+        """Return the last value of a parameter; None where it is not there."""
         return next((value for key, value in reversed(self.query) if key == name), None)
 
 
@@ -90,19 +90,19 @@ class Service(Protocol):
     name: str
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Its (method, template)s, such as ("GET", "/xrpc/app.bsky.feed.getAuthorFeed")."""
+        """Return its (method, template)s, such as ("GET", "/xrpc/app.bsky.feed.getAuthorFeed")."""
 
     def guest(self, asked: Asked) -> Guest | Told:
-        """Who asks, or the refusal of a token that is not let in."""
+        """Return who asks, or the refusal of a token that is not let in."""
 
     def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
-        """The windows that count the request, all of which must have room."""
+        """Return the windows that count the request, all of which must have room."""
 
     def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
-        """The headers that tell how the windows stand, for answers of any status."""
+        """Return the headers that tell how the windows stand, for answers of any status."""
 
     def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
-        """The 429 of a request for which a window had no room."""
+        """Return the 429 of a request for which a window had no room."""
 
     def answer(self, asked: Asked, guest: Guest) -> Told:
-        """The answer to a request that was let in."""
+        """Return the answer to a request that was let in."""

@@ -10,7 +10,7 @@ from socialcrawl.mock.world import World
 
 
 def platforms(world: World | None, settings: MockSettings, moment: Moment | None = None) -> list[Platform]:
-    """The platforms of the settings, in their order, at one moment; without a world only the web site."""
+    """Return the platforms of the settings, in their order, at one moment; without a world only the web site."""
     made = (
         [] if world is None else [_MAKERS[name](world, settings, Changes(world, moment)) for name in settings.platforms]
     )

@@ -185,15 +185,15 @@ class MockSettings:
             )
 
     def limit_of(self, endpoint: str) -> int:
-        """The requests that one token of an app may send to an endpoint in one window."""
+        """Return the requests that one token of an app may send to an endpoint in one window."""
         return _limit_of(self.limit, endpoint)
 
     def user_limit_of(self, endpoint: str) -> int:
-        """The requests that one token of a user may send to an endpoint in one window."""
+        """Return the requests that one token of a user may send to an endpoint in one window."""
         return _limit_of(self.limit if self.user_limit is None else self.user_limit, endpoint)
 
     def window_of(self, name: str) -> float:
-        """The length of a window of another platform, seconds; `name` is a key of WINDOWS."""
+        """Return the length of a window of another platform, seconds; `name` is a key of WINDOWS."""
         return self.windows.get(name, WINDOWS[name])
 
     @property

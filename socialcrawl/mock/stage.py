@@ -49,7 +49,7 @@ class Stage:
         self._set(Scenario({}) if settings.scenario is None else read_scenario(settings.scenario))
 
     def clock(self) -> float:
-        """The server's clock, Unix seconds."""
+        """Return the server's clock, Unix seconds."""
         return self._time() + self.skew
 
     def set(self, tables: Mapping[str, Any]) -> None:
@@ -74,11 +74,11 @@ class Stage:
             changes.expire(None)
 
     def report(self) -> dict[str, Any]:
-        """The scenario with its counts."""
+        """Return the scenario with its counts."""
         return self._scenario.report()
 
     def struck(self, platform: Platform, asked: Asked) -> tuple[Asked, Fault | None]:
-        """The request, by a clock that may just have changed, and the fault that it meets."""
+        """Return the request, by a clock that may just have changed, and the fault that it meets."""
         if platform.changes is not None:
             platform.changes.tick(asked.now)
         if self._moment is not None:
@@ -109,12 +109,12 @@ class Stage:
                 changes.become(self._names[fold(table["account"])], FATES[trouble.kind])
 
     def _changes(self, name: str | None) -> list[Changes]:
-        """What has become of the world on the platform of this name, or on each."""
+        """Return what has become of the world on the platform of this name, or on each."""
         own = [platform for platform in self._platforms.values() if name in (None, platform.name)]
         return [platform.changes for platform in own if platform.changes is not None]
 
     def kept(self, platform: Platform, asked: Asked, guest: Guest, told: Told) -> Told:
-        """The same answer, remembered where it may have to come again."""
+        """Return the same answer, remembered where it may have to come again."""
         if self._remembers and told.status == 200:
             key = _list_of(platform, asked, guest)
             self._last.pop(key, None)
@@ -124,7 +124,7 @@ class Stage:
         return told
 
     def before(self, platform: Platform, asked: Asked, guest: Guest) -> Told | None:
-        """The last page that this guest had of the same list; None where there was none."""
+        """Return the last page that this guest had of the same list; None where there was none."""
         return self._last.get(_list_of(platform, asked, guest))
 
     def _check(self, scenario: Scenario) -> None:
@@ -147,6 +147,6 @@ class Stage:
 
 
 def _list_of(platform: Platform, asked: Asked, guest: Guest) -> tuple[Any, ...]:
-    """What the pages of one list have in common."""
+    """Return what the pages of one list have in common."""
     own = tuple(pair for pair in asked.query if pair[0] not in PAGING)
     return (platform.name, guest.label, asked.endpoint, tuple(asked.path.items()), own)

@@ -30,15 +30,15 @@ class Tally(ABC):
 
     @abstractmethod
     def left(self, now: float) -> int:
-        """How many more requests there is room for."""
+        """Return how many more requests there is room for."""
 
     @abstractmethod
     def ends(self, now: float) -> float:
-        """The server's second at which there is room again, were there none; what the reset header tells."""
+        """Return the server's second at which there is room again, were there none; what the reset header tells."""
 
     @abstractmethod
     def _count(self, now: float, *, let_in: bool) -> int:
-        """How many were let in in the window or span of this request, which is counted now."""
+        """Return how many were let in in the window or span of this request, which is counted now."""
 
     def let_in(self, now: float) -> None:
         """A request that is let in by all limits."""
@@ -52,13 +52,13 @@ class Tally(ABC):
         self._count(now, let_in=False)
 
     def headers(self, now: float) -> dict[str, str]:
-        """The headers of the rule's family; none where it has no family."""
+        """Return the headers of the rule's family; none where it has no family."""
         if self.rule.family is None:
             return {}
         return limit_headers(self.rule.family, self.rule.k, self.left(now), self.ends(now))
 
     def report(self) -> dict[str, Any]:
-        """The rule and the sums as plain values for JSON."""
+        """Return the rule and the sums as plain values for JSON."""
         return {**asdict(self.rule), "received": self.received, "over": self.over, "fullest": self.fullest}
 
 
@@ -81,16 +81,16 @@ class Apart(Tally):
         self._opened = 0
 
     def left(self, now: float) -> int:
-        """How many more requests the window of this moment has room for."""
+        """Return how many more requests the window of this moment has room for."""
         span = self._span(now)
         return self.rule.k - (span.received - span.over)
 
     def ends(self, now: float) -> float:
-        """The end of the window of this moment."""
+        """Return the end of the window of this moment."""
         return self._span(now).ends
 
     def _span(self, now: float) -> Span:
-        """The window of this moment: the open one, or else the one that a request would open."""
+        """Return the window of this moment: the open one, or else the one that a request would open."""
         if self._spans and now < self._spans[-1].ends:
             return self._spans[-1]
         if self.rule.kind == "fixed":
@@ -109,7 +109,7 @@ class Apart(Tally):
         return span.received - span.over
 
     def report(self) -> dict[str, Any]:
-        """The sums, the number of windows opened, and the last KEPT of these windows one by one."""
+        """Return the sums, the number of windows opened, and the last KEPT of these windows one by one."""
         return {**super().report(), "opened": self._opened, "windows": [asdict(span) for span in self._spans]}
 
 
@@ -121,13 +121,13 @@ class Sliding(Tally):
         self._times: deque[float] = deque()  # of those let in within the last period, at most k
 
     def left(self, now: float) -> int:
-        """How many more requests there is room for."""
+        """Return how many more requests there is room for."""
         while self._times and self._times[0] + self.rule.period <= now:
             self._times.popleft()
         return self.rule.k - len(self._times)
 
     def ends(self, now: float) -> float:
-        """When the oldest request of the span leaves it."""
+        """Return when the oldest request of the span leaves it."""
         self.left(now)
         return (self._times[0] if self._times else now) + self.rule.period
 
@@ -139,5 +139,5 @@ class Sliding(Tally):
 
 
 def tally(rule: Rule) -> Tally:
-    """The empty count under a rule."""
+    """Return the empty count under a rule."""
     return Sliding(rule) if rule.kind == "sliding" else Apart(rule)

@@ -25,13 +25,13 @@ class Cursor:
     post: int
 
     def token(self, place: str) -> str:
-        """The token of this cursor for a place, such as an endpoint with its user or query."""
+        """Return the token of this cursor for a place, such as an endpoint with its user or query."""
         state = _STATE.pack(self.older, self.post)
         return b32hexencode(state + _check(state, place)).decode().lower()
 
 
 def read_token(token: str, place: str) -> Cursor:
-    """The cursor in a token.
+    """Return the cursor in a token.
 
     Raises:
         ValueError: no token of this place.
@@ -62,7 +62,7 @@ class Cut:
 
 
 def cut(ids: NDArray[np.int64], size: int, cursor: Cursor | None, overlap: int = 0) -> Cut:
-    """The page of at most `size` posts at a cursor, or the newest where there is none.
+    """Return the page of at most `size` posts at a cursor, or the newest where there is none.
 
     Args:
         ids: int64[n], descending.

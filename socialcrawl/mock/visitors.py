@@ -48,6 +48,6 @@ def visitor(authorization: str, tokens: frozenset[str] | None, user_tokens: Cont
 
 
 def _signed_token(parameters: str) -> str:
-    """The oauth_token among the parameters of OAuth 1.0a; empty where one of them is missing."""
+    """Return the oauth_token among the parameters of OAuth 1.0a; empty where one of them is missing."""
     given = {name: unquote(value) for name, value in _PAIR.findall(parameters)}
     return given["oauth_token"] if all(given.get(name) for name in SIGNED_WITH) else ""

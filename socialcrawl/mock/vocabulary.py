@@ -114,7 +114,7 @@ class Ask:
 
 
 def ask(given: Mapping[str, str]) -> Ask:
-    """What the parameters of a request (name -> text) ask for.
+    """Return what the parameters of a request (name -> text) ask for.
 
     A request speaks of posts where it has `post.fields`, or else a field or expansion that only posts have (and no
     `tweet.fields`); otherwise of tweets.

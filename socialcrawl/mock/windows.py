@@ -75,11 +75,11 @@ class Window:
         return self.requests > self.limit
 
     def headers(self) -> dict[str, str]:
-        """The three headers of X; the reset is a whole Unix second, as recorded (900 or 899 s after Date)."""
+        """Return the three headers of X; the reset is a whole Unix second, as recorded (900 or 899 s after Date)."""
         return limit_headers(MAIN, self.limit, self.limit - self.requests, self.ends)
 
     def report(self) -> dict[str, Any]:
-        """The window as plain values for JSON."""
+        """Return the window as plain values for JSON."""
         return {
             "token": self.token,
             "who": self.who,
@@ -111,7 +111,7 @@ class Windows:
         self._all: list[Window] = []
 
     def take(self, token: str, endpoint: str, now: float) -> Window:
-        """The window in which this request falls, the request counted; a new one where the last has ended."""
+        """Return the window in which this request falls, the request counted; a new one where the last has ended."""
         window = self._open.get((token, endpoint))
         if window is None or now >= window.ends:
             window = Window(token, endpoint, now, now + self._period, self._limit_of(endpoint), who=self._who)
@@ -121,7 +121,7 @@ class Windows:
         return window
 
     def report(self) -> list[dict[str, Any]]:
-        """Every window ever opened, in the order of opening."""
+        """Return every window ever opened, in the order of opening."""
         return [window.report() for window in self._all]
 
 
@@ -135,5 +135,5 @@ def limit_headers(family: str, limit: int, left: int, ends: float) -> dict[str, 
 
 
 def label(token: str) -> str:
-    """The short name of a token in reports; the token cannot be read from it."""
+    """Return the short name of a token in reports; the token cannot be read from it."""
     return blake2b(token.encode(), key=b"socialcrawl mock", digest_size=4).hexdigest()

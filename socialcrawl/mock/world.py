@@ -28,13 +28,13 @@ class Grouping:
 
     @classmethod
     def by(cls, groups: NDArray[np.int64], members: NDArray[np.int64], n: int) -> "Grouping":
-        """The members (int64[m], ascending) grouped by the group of each (int64[m], below n)."""
+        """Return the members (int64[m], ascending) grouped by the group of each (int64[m], below n)."""
         counts = np.bincount(groups, minlength=n)
         order = np.argsort(groups, kind="stable")
         return cls(np.concatenate(([0], np.cumsum(counts))), members[order])
 
     def of(self, group: int) -> NDArray[np.int64]:
-        """The members of one group, ascending."""
+        """Return the members of one group, ascending."""
         return self.members[self.offsets[group] : self.offsets[group + 1]]
 
 
@@ -116,12 +116,12 @@ class World:
         _ = (self.visible, self.accounts.by_username, self.accounts.by_id, self.references.by_post)
 
     def tells_id(self, account: int) -> bool:
-        """Whether a mention of the account tells its id beside its name."""
+        """Return whether a mention of the account tells its id beside its name."""
         known = self.accounts.fates[account] != DELETED if self.record is None else self.record.ids_known[account]
         return bool(known)
 
     def language(self, post: int) -> str:
-        """The language code of a post: the file's, else `en`, or `und` where the text has no letter."""
+        """Return the language code of a post: the file's, else `en`, or `und` where the text has no letter."""
         if self.lang is not None:
             return self.lang[post]
         text = self.texts[post]
@@ -156,7 +156,7 @@ def build_world(posts: Posts, missing: float = 0.0) -> World:
 
 
 def _post_ids(posts: Posts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ids, ascending, and for each the row of its post."""
+    """Return the ids, ascending, and for each the row of its post."""
     if posts.ids is not None and all(_kept(text) for text in posts.ids):
         given = np.array([int(text) for text in posts.ids], dtype=np.int64)
         order = np.lexsort((given, posts.created_at))
@@ -171,7 +171,7 @@ def _kept(text: str) -> bool:
 
 
 def made_ids(created_at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids of posts at these ascending Unix seconds: int64[n], positive and strictly increasing."""
+    """Return the ids of posts at these ascending Unix seconds: int64[n], positive and strictly increasing."""
     rows = np.arange(len(created_at))
     opens = np.concatenate(([True], created_at[1:] != created_at[:-1]))
     rank = rows - np.maximum.accumulate(np.where(opens, rows, 0))

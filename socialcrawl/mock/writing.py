@@ -44,7 +44,7 @@ class Writer:
         self._tails: dict[int, tuple[str, str]] = {}
 
     def posts(self, posts: NDArray[np.int64], ask: Ask) -> list[str]:
-        """The JSON of the posts at these positions, int64[m]."""
+        """Return the JSON of the posts at these positions, int64[m]."""
         world = self._world
         places = posts.tolist()
         texts = [world.texts[post] for post in places]
@@ -63,7 +63,7 @@ class Writer:
     def _column(
         self, name: str, posts: NDArray[np.int64], places: list[int], texts: list[str], ask: Ask
     ) -> Iterable[Any]:
-        """One field of these posts, as it stands in the template."""
+        """Return one field of these posts, as it stands in the template."""
         world, references = self._world, self._world.references
         if name == "author_id":
             return [self._id(row) for row in world.author[posts].tolist()]
@@ -96,7 +96,7 @@ class Writer:
         return number
 
     def _entities(self, texts: list[str], first: list[int], last: list[int]) -> list[str]:
-        """The entities of these texts, whose mentions are `members[first:last]`; empty where there are none."""
+        """Return the entities of these texts, whose mentions are `members[first:last]`; empty where there are none."""
         members, told = self._world.mentions.members, []
         for text, begin, end in zip(texts, first, last, strict=True):
             found = _hashtags(text) if "#" in text else ""
@@ -117,7 +117,7 @@ class Writer:
         return told
 
     def _mention(self, low: str, account: Any) -> tuple[int, str]:
-        """Where a text in lower case names an account (a row), and the JSON of that."""
+        """Return where a text in lower case names an account (a row), and the JSON of that."""
         needle, tail = self._tails.get(account) or self._tail(int(account))
         start = low.find(needle)
         stop = start + len(needle)
@@ -127,7 +127,7 @@ class Writer:
         return start, f'{{"start":{start},"end":{stop},{tail}'
 
     def _tail(self, account: int) -> tuple[str, str]:
-        """What an account's mention is found by in lower case, and how its JSON ends."""
+        """Return what an account's mention is found by in lower case, and how its JSON ends."""
         accounts = self._world.accounts
         number = f',"id":"{self._id(account)}"' if self._world.tells_id(account) else ""
         tail = f'"username":{quoted(accounts.usernames[account])}{number}}}'
@@ -136,7 +136,7 @@ class Writer:
 
 
 def _hashtags(text: str) -> str:
-    """What `entities.tags` finds, as JSON; a tag has no letter that would have to be quoted."""
+    """Return what `entities.tags` finds, as JSON; a tag has no letter that would have to be quoted."""
     found, start = "", text.find("#")
     while start >= 0:
         before, match = text[start - 1 : start], _TAG.match(text, start)
@@ -150,7 +150,10 @@ def _hashtags(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _template(ask: Ask) -> tuple[str, tuple[str, ...]]:
-    """The JSON of a post with %s for its values, after the id (twice) and the text; and the names of these values."""
+    """Return the JSON of a post with %s for its values, after the id (twice) and the text.
+
+    And the names of these values.
+    """
     words, wanted = ask.words, ask.fields
     text, names = f'{{"{words.history}":["%s"],"id":"%s","text":%s', []
     for name, form in (("author_id", '"%s"'), ("created_at", '"%s"'), ("conversation_id", '"%s"'), ("lang", "%s")):
@@ -170,7 +173,7 @@ def _references(key: str, references: list[tuple[str, int, int]]) -> str:
 
 
 def _stamp(second: int) -> str:
-    """A whole Unix second as X writes times."""
+    """Return a whole Unix second as X writes times."""
     return f"{_hour(second // 3_600)}{_MINUTES[second % 3_600]}"
 
 

@@ -78,7 +78,7 @@ class X:
         self._handlers = dict(zip(ENDPOINTS, handlers, strict=True))
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Those of the settings, all GET."""
+        """Return those of the settings, all GET."""
         return [("GET", endpoint) for endpoint in ENDPOINTS]
 
     def guest(self, asked: Asked) -> Guest | Told:
@@ -92,20 +92,20 @@ class X:
         return Guest(who.label, who.kind)
 
     def take(self, asked: Asked, guest: Guest) -> Entry:
-        """The request at the gate."""
+        """Return the request at the gate."""
         passage = self._gate.take(guest.label, guest.kind, asked.endpoint, asked.now)
         return Entry(passage.refused, passage.headers, (passage.window,))
 
     def spent(self, asked: Asked, entry: Entry) -> Entry:
-        """The main window without anything left."""
+        """Return the main window without anything left."""
         return Entry(entry.refused, {**entry.headers, f"{MAIN}-remaining": "0"}, entry.windows)
 
     def too_many(self, asked: Asked, entry: Entry) -> Told:
-        """The 429 of a window."""
+        """Return the 429 of a window."""
         return _told(429, TOO_MANY, entry.headers)
 
     def answer(self, asked: Asked, guest: Guest, entry: Entry) -> Told:
-        """The answer of the endpoint, charged; or what stands in its way."""
+        """Return the answer of the endpoint, charged; or what stands in its way."""
         given = dict(asked.query)
         path = next(iter(asked.path.values()), "")
         call = Call(Parameters(given), path, ask(given), asked.now, asked.overlap)
@@ -121,7 +121,7 @@ class X:
         return _told(200, answer.body, entry.headers)
 
     def _answer(self, asked: Asked, call: Call) -> Answer:
-        """The answer of the endpoint, held where nothing but the request decides it."""
+        """Return the answer of the endpoint, held where nothing but the request decides it."""
         moment = self.changes.moment
         if asked.endpoint not in _LASTING or asked.overlap or self.changes.aging or moment.speed:
             return self._handlers[asked.endpoint](call)
@@ -133,7 +133,7 @@ class X:
         return answer
 
     def _stopped(self, endpoint: str, call: Call) -> tuple[int, Problem] | None:
-        """The status and problem where the cap on posts or the credits are used up, for what they pay for."""
+        """Return the status and problem where the cap on posts or the credits are used up, for what they pay for."""
         credit = self._settings.credits
         if credit is not None and endpoint not in FREE and self._bill.dollars >= credit:
             return 402, credits_depleted(call.ask.words)
@@ -152,7 +152,7 @@ class X:
 
 
 def not_found() -> Told:
-    """The 404 of a path that no platform has."""
+    """Return the 404 of a path that no platform has."""
     return _told(404, NOT_FOUND)
 
 

@@ -65,7 +65,7 @@ class Answers:
         tell(nodes, states, others)
 
     def wake(self, picks: int) -> list[Node]:
-        """Those who have rested enough after so many picks."""
+        """Return those who have rested enough after so many picks."""
         woken = [node for node, until in self.resting.items() if until <= picks]
         for node in woken:
             del self.resting[node]

@@ -59,22 +59,22 @@ def estimated(found: Flags, size: int) -> float:
 
 
 def share_found(found: Flags, n_active: float) -> Floats:
-    """The share of `n_active` (an estimate, or the truth) that is found after each test, float64."""
+    """Return the share of `n_active` (an estimate, or the truth) that is found after each test, float64."""
     return np.asarray(np.cumsum(found) / n_active if n_active > 0 else np.full(len(found), np.nan))
 
 
 def ideal(alphas: Floats = ALPHAS) -> Floats:
-    """The cost of who knows: every fetch meets an active node. 1 for all fractions."""
+    """Return the cost of who knows: every fetch meets an active node. 1 for all fractions."""
     return np.asarray(np.ones(len(alphas)))
 
 
 def by_chance(n: int, n_active: int, alphas: Floats = ALPHAS) -> Floats:
-    """The cost of a random order, n / n_a for all fractions; every order ends there at 1."""
+    """Return the cost of a random order, n / n_a for all fractions; every order ends there at 1."""
     return np.asarray(np.full(len(alphas), n / n_active if n_active else np.nan))
 
 
 def shared_out(order: Rows, workers: int) -> NDArray[np.int64]:
-    """Which of `workers` tests each node l_1, l_2, ... of an order, int64: that of l_i is i modulo their number.
+    """Return which of `workers` tests each node l_1, l_2, ... of an order, int64: that of l_i is i modulo their number.
 
     Raises:
         ValueError: fewer than one worker.

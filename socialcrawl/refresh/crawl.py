@@ -95,7 +95,7 @@ class Refresh:
         return self.answers.failures
 
     def choose(self, size: int, now: float) -> Batch | Stop:
-        """The next picks, as many as `size` requests answer."""
+        """Return the next picks, as many as `size` requests answer."""
         if not self.view.old.size:
             return Stop(
                 StopKind.FAILED,

@@ -20,7 +20,7 @@ class Meant(Protocol):
     """What rows are meant by rows: two that turned out to be the same node are one."""
 
     def __call__(self, rows: Ints) -> Ints:
-        """The rows that are meant."""
+        """Return the rows that are meant."""
 
 
 class Dynamic(Protocol):
@@ -30,10 +30,10 @@ class Dynamic(Protocol):
         """Take in tests, in their order: the rows, and which of them are active."""
 
     def take(self, state: States, count: int) -> Ints:
-        """The next `count` open rows, int64; fewer where there are no more. Changes nothing."""
+        """Return the next `count` open rows, int64; fewer where there are no more. Changes nothing."""
 
     def score(self, rows: Ints) -> Floats:
-        """The scores of rows, float64."""
+        """Return the scores of rows, float64."""
 
 
 class Breadth:
@@ -56,7 +56,7 @@ class Breadth:
         self._queue.append(new)
 
     def take(self, state: States, count: int) -> Ints:
-        """The next of the queue, then of the others by PageRank."""
+        """Return the next of the queue, then of the others by PageRank."""
         first = self._queue.take(state, count)
         if len(first) == count:
             return first
@@ -101,7 +101,7 @@ class ActiveIndegree:
                 heappush(self._heap, key)
 
     def take(self, state: States, count: int) -> Ints:
-        """The largest scores, then, where all others have none, the largest PageRanks."""
+        """Return the largest scores, then, where all others have none, the largest PageRanks."""
         heap, size = self._heap, self._old.size
         keys: list[int] = []
         rows: list[int] = []
@@ -124,7 +124,7 @@ class ActiveIndegree:
         return np.concatenate([np.array(rows, np.int64), others[~np.isin(others, rows)]])[:count]
 
     def score(self, rows: Ints) -> Floats:
-        """How many active nodes link to each."""
+        """Return how many active nodes link to each."""
         return self._counts[rows].astype(np.float64)
 
 
@@ -146,7 +146,7 @@ class Rezapped:
         self._tests.add(np.where(active, rows, -1))
 
     def take(self, state: States, count: int) -> Ints:
-        """The largest scores by the first tests, a multiple of `every`."""
+        """Return the largest scores by the first tests, a multiple of `every`."""
         tests = self._tests.whole
         used = len(tests) - len(tests) % self._every
         if used != self._used:
@@ -156,7 +156,7 @@ class Rezapped:
         return self._line.take(state, count)
 
     def score(self, rows: Ints) -> Floats:
-        """The PageRank of the last round."""
+        """Return the PageRank of the last round."""
         return self._scores[rows]
 
     def _spread(self, active: NDArray[Any]) -> Floats:

@@ -138,5 +138,5 @@ def _rest(active: float, stratum: Stratum, left: int) -> float:
 
 
 def _ways(whole: int, some: int) -> float:
-    """The logarithm of the number of ways to choose some of a whole."""
+    """Return the logarithm of the number of ways to choose some of a whole."""
     return lgamma(whole + 1) - lgamma(some + 1) - lgamma(whole - some + 1)

@@ -51,7 +51,7 @@ class Line:
         self._pile.add(rows)
 
     def take(self, state: States, count: int, wanted: int = OPEN) -> Ints:
-        """The first `count` rows that are in the state `wanted`, int64; fewer where there are no more."""
+        """Return the first `count` rows that are in the state `wanted`, int64; fewer where there are no more."""
         self._pass(state)
         found: list[Ints] = [np.empty(0, np.int64)]
         rows, at = self._pile.whole, self._head
@@ -64,7 +64,7 @@ class Line:
         return np.concatenate(found)
 
     def is_done(self, state: States) -> bool:
-        """Whether all rows are closed."""
+        """Return whether all rows are closed."""
         return self.passed(state) == len(self._pile.whole)
 
     def passed(self, state: States) -> int:

@@ -34,7 +34,10 @@ class Old:
 
     @classmethod
     def of(cls, sources: Ints, targets: Ints, size: int, nodes: Ints | None = None, sites: Rows | None = None) -> "Old":
-        """The graph of these links between `size` rows, in any order; doubled ones and those to itself are dropped."""
+        """Return the graph of these links between `size` rows, in any order.
+
+        Doubled ones and those to itself are dropped.
+        """
         return cls(*compressed(sources, targets, size), nodes, sites)
 
     @property
@@ -48,13 +51,13 @@ class Old:
         return self.sites is not None and bool((self.sites != NOWHERE).any())
 
     def rows(self, nodes: Ints) -> Ints:
-        """The rows of nodes, int64; -1 for those that are not there."""
+        """Return the rows of nodes, int64; -1 for those that are not there."""
         if self._plain:
             return np.where((nodes >= 0) & (nodes < self.size), nodes, -1)
         return found(self._by_name[0], self._by_name[1], nodes)
 
     def out(self, row: int) -> Rows:
-        """The rows that a row links to, ascending."""
+        """Return the rows that a row links to, ascending."""
         return self.indices[self.indptr[row] : self.indptr[row + 1]]
 
     @cached_property
@@ -127,7 +130,7 @@ class Growing:
         return sites
 
     def _numbered(self, marks: NDArray[np.str_]) -> Ints:
-        """The number of each site, in order of first appearance, whatever the pieces."""
+        """Return the number of each site, in order of first appearance, whatever the pieces."""
         names, first, inverse = np.unique(marks, return_index=True, return_inverse=True)
         numbers = np.full(len(names), NOWHERE, np.int64)
         for i in np.argsort(first, kind="stable").tolist():
@@ -146,7 +149,7 @@ def compressed(sources: Ints, targets: Ints, size: int) -> tuple[Rows, Rows]:
 
 
 def first_of(numbers: Ints) -> Ints:
-    """The distinct numbers, in the order in which they come first."""
+    """Return the distinct numbers, in the order in which they come first."""
     _, first = np.unique(numbers, return_index=True)
     return numbers[np.sort(first)]
 

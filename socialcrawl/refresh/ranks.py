@@ -61,7 +61,7 @@ class Ranks:
         self.old, self.seed, self.damping, self.tolerance = old, seed, damping, tolerance
 
     def static(self, rank: str, purpose: str = ORDER) -> Ints:
-        """All rows in the order of a static rank, int64[n]; `purpose` names the draws of "random" and of ties.
+        """Return all rows in the order of a static rank, int64[n]; `purpose` names the draws of "random" and of ties.
 
         Raises:
             ValueError: there is no such static rank.
@@ -75,7 +75,7 @@ class Ranks:
         return descending(self.old.indegree if rank == "indegree" else self.pagerank, self.static("random", purpose))
 
     def training(self, rank: str, z: int, *, neighbours: bool = True, purpose: str = TRAINING) -> Ints:
-        """The first z rows of a static rank, int64; all if there are no more.
+        """Return the first z rows of a static rank, int64; all if there are no more.
 
         Args:
             rank: one of TRAININGS.
@@ -91,7 +91,9 @@ class Ranks:
         return order[:z] if neighbours else self._apart(order, z)
 
     def scores(self, rank: str, tested: Rows, active: Flags) -> Floats:
-        """The score of every row by a static or sample-based rank, float64[n]: the larger the earlier; random: 0.
+        """Return the score of every row by a static or sample-based rank, float64[n]: the larger the earlier.
+
+        Random: 0.
 
         Those of pa+- are logarithms of the ratio, as it can be larger than a number can be.
 
@@ -118,7 +120,7 @@ class Ranks:
         raise ValueError(f"{rank!r} has no scores before it is tested; there are: {', '.join((*STATIC, *SAMPLED))}")
 
     def order(self, rank: str, tested: Rows, active: Flags) -> Ints:
-        """All other rows in the order of a static or sample-based rank, int64[n - z]; arguments as of `scores`.
+        """Return all other rows in the order of a static or sample-based rank, int64[n - z]; arguments as of `scores`.
 
         Raises:
             ValueError: there is no such rank, or asf and no node has a site.
@@ -126,7 +128,7 @@ class Ranks:
         return self.ordered(rank, self.scores(rank, tested, active), tested)
 
     def ordered(self, rank: str, scores: Floats, tested: Rows) -> Ints:
-        """All other rows than the tested, by their `scores` (of this rank), int64[n - z]."""
+        """Return all other rows than the tested, by their `scores` (of this rank), int64[n - z]."""
         if rank == "asf":
             order = self._by_site(scores)
         elif rank in ("random", "indegree"):
@@ -150,12 +152,14 @@ class Ranks:
         return ratio(for_it, against, tolerance=self.tolerance)
 
     def adaptives(self, tested: Rows, active: Flags) -> dict[str, Floats]:
-        """The scores of pagerank, pa and pa+- together, which costs little more than one of them."""
+        """Return the scores of pagerank, pa and pa+- together, which costs little more than one of them."""
         for_it, against = self._zapped(tested[active], tested[~active])
         return {"pagerank": self.pagerank, "pa": for_it, "pa+-": ratio(for_it, against, tolerance=self.tolerance)}
 
     def site_rates(self, tested: Rows, active: Flags) -> Floats:
-        """The share of tested rows that are active in the site of every row, float64[n]; -1 where none was tested.
+        """Return the share of tested rows that are active in the site of every row, float64[n].
+
+        -1 where none was tested.
 
         Raises:
             ValueError: no node has a site.
@@ -181,7 +185,7 @@ class Ranks:
         return self.spread.ranks([None], tolerance=self.tolerance)[0]
 
     def _zapped(self, *zaps: Rows) -> list[Floats]:
-        """The PageRanks of these zaps; and that of all rows, which ties ask for: together they cost less."""
+        """Return the PageRanks of these zaps; and that of all rows, which ties ask for: together they cost less."""
         if "pagerank" in self.__dict__:
             return self.spread.ranks(zaps, tolerance=self.tolerance)
         *found, self.pagerank = self.spread.ranks([*zaps, None], tolerance=self.tolerance)
@@ -193,7 +197,7 @@ class Ranks:
         return descending(self.pagerank, self.static("random"))
 
     def _by_site(self, rates: Floats) -> Ints:
-        """All rows by the rate of their site, site by site."""
+        """Return all rows by the rate of their site, site by site."""
         sites = self.old.sites
         assert sites is not None
         first = np.full(int(sites.max()) + 2, LARGEST, np.int64)  # the least node of each site: numbers say nothing
@@ -203,7 +207,7 @@ class Ranks:
         return np.lexsort((own, draw, -rates))
 
     def _apart(self, order: Ints, z: int) -> Ints:
-        """The first z rows of an order of which none links to another, then those left out."""
+        """Return the first z rows of an order of which none links to another, then those left out."""
         old, (begins, sources) = self.old, self.old.inward
         barred = np.zeros(old.size, np.bool_)
         taken: list[int] = []
@@ -221,7 +225,7 @@ class Ranks:
 
 
 def descending(scores: NDArray[Any], ties: Ints) -> Ints:
-    """All rows by their scores, the largest first; of equals the one that is earlier in `ties`, int64[n]."""
+    """Return all rows by their scores, the largest first; of equals the one that is earlier in `ties`, int64[n]."""
     return ties[np.argsort(-scores[ties], kind="stable")]
 
 

@@ -87,7 +87,7 @@ class View:
         return first_of(np.concatenate([self.check, self.training]))
 
     def rows(self, nodes: Ints) -> Ints:
-        """The rows of nodes, int64; -1 for those that are not in the dataset."""
+        """Return the rows of nodes, int64; -1 for those that are not in the dataset."""
         rows = self.old.rows(nodes)
         for i in np.flatnonzero(rows < 0).tolist() if self._renamed else ():
             rows[i] = self._renamed.get(int(nodes[i]), -1)
@@ -110,7 +110,9 @@ class View:
         self._mark(rows, np.int8(RESTING if resting else OPEN), rows)
 
     def next(self, count: int, *, drawn: bool = False) -> tuple[Ints, Floats]:
-        """The next rows to test, `count` or fewer, with their scores; none where this worker has nothing to test now.
+        """Return the next rows to test, `count` or fewer, with their scores.
+
+        None where this worker has nothing to test now.
 
         Nothing of the order after it is asked for before all of the training set is tested.
 
@@ -195,7 +197,7 @@ class View:
             self._same[row] = meant
 
     def _meant(self, rows: Ints) -> Ints:
-        """The rows that rows are now."""
+        """Return the rows that rows are now."""
         if not self._same:
             return rows
         for i in np.flatnonzero(np.isin(rows, [*self._same])).tolist():
@@ -208,19 +210,19 @@ class View:
         self.__dict__.pop("_order", None)
 
     def _of(self, line: Line, count: int) -> Ints:
-        """The next open rows of a line; those that rest where there are no others."""
+        """Return the next open rows of a line; those that rest where there are no others."""
         rows = line.take(self.state, count)
         return rows if len(rows) else line.take(self.state, count, RESTING)
 
     def _shared(self, order: Ints) -> Ints:
-        """The part of an order that this worker tests."""
+        """Return the part of an order that this worker tests."""
         if self.rules.worker is None:
             return order
         j, p = self.rules.worker
         return np.asarray(order[shared_out(order, p) == j])
 
     def _trained(self) -> tuple[Ints, NDArray[np.bool_]]:
-        """The rows of the training set that were found active or not, and which are active."""
+        """Return the rows of the training set that were found active or not, and which are active."""
         state = self.state[self.training]
         known = (state == ACTIVE) | (state == DEAD)
         return self.training[known], state[known] == ACTIVE

@@ -133,7 +133,7 @@ class Outlook:
 def audit(
     sample: Sample, on_topic: int, *, least: int = 0, groups: int | None = 20, confidence: float = CONFIDENCE
 ) -> Audit:
-    """What a sample says of a dataset that holds `on_topic` on-topic accounts.
+    """Return what a sample says of a dataset that holds `on_topic` on-topic accounts.
 
     Args:
         sample: its on-topic visits.
@@ -160,7 +160,7 @@ def audit(
 
 
 def size(share: Estimate, on_topic: int, least: int = 0) -> Estimate:
-    """How many accounts a topic has of which a dataset holds `on_topic`, and by a sample `share`.
+    """Return how many accounts a topic has of which a dataset holds `on_topic`, and by a sample `share`.
 
     Never fewer than are held, or than the `least` that are known; infinite where none of the sample is held.
     """
@@ -190,12 +190,12 @@ def _rest(rest: Estimate, share: Estimate, reach: Estimate) -> Estimate:
 
 
 def withheld(on_topic: int) -> Audit:
-    """The audit of a dataset that holds `on_topic` on-topic accounts, by a sample that tells nothing yet."""
+    """Return the audit of a dataset that holds `on_topic` on-topic accounts, by a sample that tells nothing yet."""
     return Audit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING, NOTHING)
 
 
 def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
-    """A share held of no more than those held are of the `least` accounts that the topic has for sure."""
+    """Return a share held of no more than those held are of the `least` accounts that the topic has for sure."""
     if not 0 < on_topic < least:
         return share
     low, value, high = (min(part, on_topic / least) for part in (share.low, share.value, share.high))
@@ -203,7 +203,7 @@ def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
 
 
 def between(found: Audit, least: int, most: int) -> Audit:
-    """An audit of a dataset of whose accounts nobody can say more than that `least` to `most` are on topic.
+    """Return an audit of a dataset of whose accounts nobody can say more than that `least` to `most` are on topic.
 
     The interval of the topic's size holds for both; the size itself is told only if the audit counted them all.
     """
@@ -279,13 +279,15 @@ def _pays(found: Audit) -> tuple[bool | None, str]:
 
 
 def _between(share: Estimate) -> str:
-    """The ends of the interval of a share, in words; one number where it was counted."""
+    """Return the ends of the interval of a share, in words; one number where it was counted."""
     low, high = f"{share.low:.0%}", f"{share.high:.0%}"
     return low if low == high else f"{low} to {high}"
 
 
 def enough(estimate: Estimate, half: float) -> float:
-    """How many visits a sample needs for an interval of +- `half`, by how much this one's told; at least those it has.
+    """Return how many visits a sample needs for an interval of +- `half`, by how much this one's told.
+
+    At least those it has.
 
     Args:
         estimate: a share of this sample.

@@ -46,7 +46,7 @@ class Chains:
         self._from.frombytes((places * 2 + (codes & 1)).tobytes())
 
     def mirror(self, nodes: Ints, base: int) -> tuple[Ints, Ints]:
-        """The rows of `nodes`, and the places of those with smaller ones who have them in their lists.
+        """Return the rows of `nodes`, and the places of those with smaller ones who have them in their lists.
 
         Row i has place base + i. A place comes times 2, + 1 if the node is linked to from there.
         """
@@ -71,7 +71,7 @@ class Chains:
             head[code >> 1] = number
 
     def sources(self, node: int) -> list[int]:
-        """What `mirror` says of a node that comes after all others."""
+        """Return what `mirror` says of a node that comes after all others."""
         link, found = self._look[node], []
         while link:
             found.append(self._from[link] ^ 1)

@@ -16,7 +16,7 @@ SWEEPS = 20  # at most: labels mostly stay after five
 
 
 def communities(lists: Lists, places: Ints) -> Ints:
-    """The community of each of some accounts, int64: the place of one of its members.
+    """Return the community of each of some accounts, int64: the place of one of its members.
 
     Args:
         lists: the neighbours of all that were read.
@@ -41,7 +41,7 @@ def communities(lists: Lists, places: Ints) -> Ints:
 
 
 def _within(lists: Lists, place: int, label: Ints) -> Ints:
-    """The neighbours of an account that have a label."""
+    """Return the neighbours of an account that have a label."""
     codes = np.array(lists.codes[lists.begins[place] : lists.begins[place + 1]], np.int64)
     there = lists.places(codes >> 1)
     there = there[there >= 0]

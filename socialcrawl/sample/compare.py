@@ -37,12 +37,12 @@ class Compared:
     plain_p: float
 
     def rejects(self, level: float = 0.05) -> bool:
-        """Whether the sample is said not to be of that law."""
+        """Return whether the sample is said not to be of that law."""
         return self.p < level
 
 
 def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least: float = LEAST) -> Compared:
-    """The chi-square test of a sample's distribution against the true one.
+    """Return the chi-square test of a sample's distribution against the true one.
 
     Args:
         found: shares by category, as `estimates.distribution` has them; what it lacks was not seen.
@@ -69,7 +69,7 @@ def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least:
 
 
 def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: float = LEAST) -> Compared:
-    """The chi-square test of two samples' distributions against each other.
+    """Return the chi-square test of two samples' distributions against each other.
 
     Args:
         one: shares by category.
@@ -126,7 +126,7 @@ def _design(found: Mapping[Any, Estimate], least: float) -> float:
 
 
 def _pooled(shares: list[tuple[float, float]], effective: float, least: float) -> tuple[list[tuple[float, float]], int]:
-    """The shares (found, true) to be tested, the rare ones as one at the end; and how many those were."""
+    """Return the shares (found, true) to be tested, the rare ones as one at the end; and how many those were."""
     kept = [row for row in shares if row[1] * effective >= least]
     rare = [row for row in shares if row[1] * effective < least]
     if not rare:
@@ -141,7 +141,7 @@ def _off(found: float, true: float) -> float:
 
 
 def _tail(freedom: int, statistic: float) -> float:
-    """How often chi-square is above `statistic`."""
+    """Return how often chi-square is above `statistic`."""
     if freedom < 1:
         return 1.0
     from scipy.special import chdtrc  # noqa: PLC0415  # costs 0.1 s, and only statistics pay it

@@ -79,7 +79,7 @@ class Sample:
         self._settled: list[Node] = []
 
     def choose(self, size: int, now: float) -> Batch | Stop:
-        """The nodes that walks wait for, `size` requests of them; those first whose walk is the shortest."""
+        """Return the nodes that walks wait for, `size` requests of them; those first whose walk is the shortest."""
         act, nodes = self.seeds.due(size, self.width)
         if act in LINES:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
@@ -110,11 +110,11 @@ class Sample:
         self._move()
 
     def visits(self) -> Visits:
-        """What the walks saw so far, as columns."""
+        """Return what the walks saw so far, as columns."""
         return visits(self.walks)
 
     def held(self) -> Held:
-        """The nodes that were read, as columns."""
+        """Return the nodes that were read, as columns."""
         return held(self.walks)
 
     # -- Choosing
@@ -135,7 +135,7 @@ class Sample:
         return tuple(Pick(self.picks + i, node, act) for i, (node, act) in enumerate(asked))
 
     def _wanted(self) -> Iterator[Node]:
-        """The nodes that are needed, each once."""
+        """Yield the nodes that are needed, each once."""
         if not self.begun:
             resting = [node for node in self.seeds.ready if self.resting.get(node, 0) > self.picks]
             awake = [node for node in self.seeds.ready if node not in resting]
@@ -274,6 +274,6 @@ class Sample:
 
 
 def _ragged(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of numbers as offsets and one column."""
+    """Return rows of numbers as offsets and one column."""
     offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
     return offsets, np.concatenate(rows)

@@ -10,7 +10,7 @@ from socialcrawl.words import pluralize
 
 
 def ending(walks: Walks) -> str:
-    """What ended the walks, a sentence, and what to do if it is too soon."""
+    """Return what ended the walks, a sentence, and what to do if it is too soon."""
     rules, whys = walks.rules, Counter(walker.why for walker in walks.walkers)
     words = {
         QUOTA: f"all {rules.samples or 0:,} samples are drawn",
@@ -25,7 +25,7 @@ def ending(walks: Walks) -> str:
 
 
 def complaint(seeds: Seeds, missing: Mapping[Node, str]) -> str:
-    """Why no walk can start, and what to do."""
+    """Return why no walk can start, and what to do."""
     if not missing:
         return seeds.complaint()
     reasons = ", ".join(f"{count:,} {why}" for why, count in sorted(Counter(missing.values()).items()))

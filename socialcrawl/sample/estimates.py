@@ -67,7 +67,7 @@ class Estimate:
         return self.high - self.low
 
     def holds(self, truth: float) -> bool:
-        """Whether `truth` lies in the interval."""
+        """Return whether `truth` lies in the interval."""
         return self.low <= truth <= self.high
 
 
@@ -110,7 +110,7 @@ class Series:
 
     @classmethod
     def of(cls, weights: Any, walk: Any = None, like: Any = None, confidence: float = CONFIDENCE) -> "Series":
-        """The series of some visits, given in the order in which each walk made them.
+        """Return the series of some visits, given in the order in which each walk made them.
 
         Args:
             weights: float64[n], of each visit: 1/d or its holding time. 0 leaves a visit out (off topic, before the end
@@ -141,16 +141,19 @@ class Series:
         return int(np.count_nonzero(self.weights))
 
     def share(self, values: Any) -> Estimate:
-        """The share of nodes, by the weights of visits, whose value is true; a value may be a part, from 0 to 1."""
+        """Return the share of nodes, by the weights of visits, whose value is true.
+
+        A value may be a part, from 0 to 1.
+        """
         return _share(self, np.asarray(values, np.float64)[self.order])
 
     def mean(self, values: Any) -> Estimate:
-        """The mean of some values over nodes; its interval is Student's, and may be infinite."""
+        """Return the mean of some values over nodes; its interval is Student's, and may be infinite."""
         return _mean(self, np.asarray(values, np.float64)[self.order])
 
 
 def share(values: Any, weights: Any, walk: Any = None, *, like: Any = None, confidence: float = CONFIDENCE) -> Estimate:
-    """The share of nodes whose value is true, by a walk's visits.
+    """Return the share of nodes whose value is true, by a walk's visits.
 
     Args:
         values: bool[n].
@@ -163,7 +166,7 @@ def share(values: Any, weights: Any, walk: Any = None, *, like: Any = None, conf
 
 
 def mean(values: Any, weights: Any, walk: Any = None, *, like: Any = None, confidence: float = CONFIDENCE) -> Estimate:
-    """The mean of some values over nodes, by a walk's visits; arguments as of `share`, values float64[n]."""
+    """Return the mean of some values over nodes, by a walk's visits; arguments as of `share`, values float64[n]."""
     return Series.of(weights, walk, like, confidence).mean(values)
 
 
@@ -175,7 +178,7 @@ def distribution(
     confidence: float = CONFIDENCE,
     most: int | None = None,
 ) -> dict[Any, Estimate]:
-    """The share of each category, the largest first, ties by name.
+    """Return the share of each category, the largest first, ties by name.
 
     Args:
         categories: [n] labels: domains, instances, languages. They also tell how alike visits are.
@@ -194,7 +197,9 @@ def distribution(
 def histogram(
     values: Any, edges: Sequence[float], weights: Any, walk: Any = None, *, confidence: float = CONFIDENCE
 ) -> tuple[Bar, ...]:
-    """The shares of values between neighbouring `edges`; a value that is NaN (no out-link, no share) is left out.
+    """Return the shares of values between neighbouring `edges`.
+
+    A value that is NaN (no out-link, no share) is left out.
 
     Args:
         values: float64[n].
@@ -212,7 +217,7 @@ def histogram(
 
 
 def doubling(largest: float) -> list[float]:
-    """The edges 0, 1, 2, 4, 8, ... up to above `largest`: bars for out-degrees, whose laws have long tails."""
+    """Return the edges 0, 1, 2, 4, 8, ... up to above `largest`: bars for out-degrees, whose laws have long tails."""
     edges = [0.0, 1.0]
     while edges[-1] <= largest:
         edges.append(2.0 * edges[-1])
@@ -259,13 +264,13 @@ def _share(series: Series, y: Floats) -> Estimate:
 
 
 def _widest(intervals: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """The first end and the last of some intervals of one value."""
+    """Return the first end and the last of some intervals of one value."""
     lows, highs = zip(*intervals, strict=True)
     return min(lows), max(highs)
 
 
 def _scaled(series: Series, y: Floats, value: float) -> Floats:
-    """A series of mean 0, where `value` is the ratio of `y`; its long-run variance is that of the ratio."""
+    """Return a series of mean 0, where `value` is the ratio of `y`; its long-run variance is that of the ratio."""
     scaled: Floats = series.weights / series.weights.mean() * (y - value)
     return scaled
 
@@ -342,7 +347,7 @@ def _mean(series: Series, y: Floats) -> Estimate:
 
 
 def _codes(categories: Sequence[Hashable] | NDArray[Any]) -> tuple[list[Any], Ints]:
-    """The distinct labels and, of each visit, the place of its own."""
+    """Return the distinct labels and, of each visit, the place of its own."""
     labels = categories.tolist() if isinstance(categories, np.ndarray) else list(categories)
     places: Mapping[Any, int] = {name: i for i, name in enumerate(dict.fromkeys(labels))}
     return list(places), np.fromiter((places[label] for label in labels), np.int64, len(labels))

@@ -45,7 +45,7 @@ class Evidence:
         return EXACT if self.verdict.whole else CONFIDENCE
 
     def series(self, like: Any = None) -> Series:
-        """The rows, ready for statistics; `like`: labels by which visits are alike."""
+        """Return the rows, ready for statistics; `like`: labels by which visits are alike."""
         return Series.of(self.weight, self.rows.walker, like, self.confidence)
 
 

@@ -19,7 +19,7 @@ LARGEST = 4000  # nodes of a chain that is not symmetric, and needs all of them
 
 
 def simple(links: Any) -> Any:
-    """The transition matrix, scipy CSR, of the plain walk: a neighbour drawn by how often it is linked.
+    """Return the transition matrix, scipy CSR, of the plain walk: a neighbour drawn by how often it is linked.
 
     Args:
         links: [n, n], symmetric, sparse or dense; links[u, v] is how many links join u and v. A node without any stays.
@@ -32,7 +32,7 @@ def simple(links: Any) -> Any:
 
 
 def regular(links: Any, most: float | None = None) -> Any:
-    """The transition matrix, scipy CSR, of WebWalker (section 3.3): loops fill all degrees up to `most`.
+    """Return the transition matrix, scipy CSR, of WebWalker (section 3.3): loops fill all degrees up to `most`.
 
     Args:
         links: as of `simple`.
@@ -51,7 +51,7 @@ def regular(links: Any, most: float | None = None) -> Any:
 
 
 def within(links: Any, rows: Any) -> Any:
-    """The links among some nodes only: the graph of a hard focus, or of a topical neighbourhood.
+    """Return the links among some nodes only: the graph of a hard focus, or of a topical neighbourhood.
 
     Args:
         links: as of `simple`.
@@ -129,14 +129,14 @@ def relaxation(links: Any) -> float:
 
 
 def moving(matrix: Any) -> float:
-    """The mean chance to leave a node, over all nodes alike: of a walk's steps, the part that is not a loop."""
+    """Return the mean chance to leave a node, over all nodes alike: of a walk's steps, the part that is not a loop."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
     return float(1.0 - csr_array(matrix).diagonal().mean())
 
 
 def _symmetric(links: Any) -> tuple[Any, Floats]:
-    """The links as a matrix, and the degrees."""
+    """Return the links as a matrix, and the degrees."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
     matrix = csr_array(links, dtype=np.float64)
@@ -146,7 +146,7 @@ def _symmetric(links: Any) -> tuple[Any, Floats]:
 
 
 def _turned(matrix: Any, law: Floats) -> Any:
-    """The symmetric matrix with the same eigenvalues, of a reversible chain."""
+    """Return the symmetric matrix with the same eigenvalues, of a reversible chain."""
     from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
     if len(law) != matrix.shape[0] or not np.all(law > 0.0):
@@ -159,7 +159,7 @@ def _turned(matrix: Any, law: Floats) -> Any:
 
 
 def _eigenvalues(matrix: Any) -> Floats:
-    """The eigenvalues of a symmetric matrix: all of a small one, else those at both ends."""
+    """Return the eigenvalues of a symmetric matrix: all of a small one, else those at both ends."""
     n = matrix.shape[0]
     if n <= DENSE:
         return np.asarray(np.linalg.eigvalsh(matrix.toarray()), np.float64)

@@ -80,7 +80,7 @@ class Examples:
 
 
 def examples(given: Sequence[tuple[str, bool]]) -> Examples:
-    """The texts to learn from, of those given with whether they are on topic, in their order.
+    """Return the texts to learn from, of those given with whether they are on topic, in their order.
 
     A text that a fold learns from and another is judged by would flatter the tree: of texts of the same words, one is
     left. Texts without any word are left out too.
@@ -103,7 +103,9 @@ def examples(given: Sequence[tuple[str, bool]]) -> Examples:
 def judged(
     given: Examples, how: Growth = PLAIN, folds: int = FOLDS, watch: Callable[[int], None] = lambda done: None
 ) -> Judged:
-    """How well trees judge texts that they were not grown from; words and their worth are those of the rest, too.
+    """Return how well trees judge texts that they were not grown from.
+
+    Words and their worth are those of the rest, too.
 
     Args:
         given: the texts.

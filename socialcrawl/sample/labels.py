@@ -23,7 +23,7 @@ LONGEST = 10_000_000  # characters of a cell
 
 
 def accounts(path: Path) -> dict[str, bool]:
-    """Whether accounts are on topic, by name, id or address as the file first writes them, each once.
+    """Return whether accounts are on topic, by name, id or address as the file first writes them, each once.
 
     Args:
         path: a CSV with a column account (or username, handle, name, id, url) and a column on_topic (or label).

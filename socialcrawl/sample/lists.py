@@ -68,37 +68,37 @@ class Lists:
         return int(np.count_nonzero(self._seen))
 
     def place(self, node: int) -> int:
-        """The place of a node; UNREAD or GONE where it has none."""
+        """Return the place of a node; UNREAD or GONE where it has none."""
         if node < len(self._look) and (found := self._look[node]):
             return found - 1
         return self.place(self.other[node]) if node in self.other else UNREAD
 
     def named(self, node: int) -> int:
-        """The node itself, or who it turned out to be."""
+        """Return the node itself, or who it turned out to be."""
         while node in self.other:
             node = self.other[node]
         return node
 
     def degree(self, places: Ints) -> Ints:
-        """How long the lists of places are, int64."""
+        """Return how long the lists of places are, int64."""
         begins = np.frombuffer(self.begins, np.int64)
         found: Ints = begins[places + 1] - begins[places]
         return found
 
     def entries(self) -> tuple[Ints, Ints]:
-        """All entries of the lists, int64 each: the place of whose list it is in, and its code."""
+        """Return all entries of the lists, int64 each: the place of whose list it is in, and its code."""
         every = np.arange(len(self))
         return np.repeat(every, self.degree(every)), np.array(self.codes, np.int64)
 
     def places(self, nodes: Ints) -> Ints:
-        """The places of nodes, int64, UNREAD or GONE where they have none."""
+        """Return the places of nodes, int64, UNREAD or GONE where they have none."""
         if not len(nodes):
             return np.empty(0, np.int64)
         self._room(int(nodes.max()))
         return self._where[self._renamed(nodes)].astype(np.int64) - 1
 
     def topical(self, nodes: Ints) -> Ints:
-        """Whether nodes are on topic, int64: 1, 0, or UNREAD where they were not or cannot be read."""
+        """Return whether nodes are on topic, int64: 1, 0, or UNREAD where they were not or cannot be read."""
         places = self.places(nodes)
         if self.twin:
             for i in np.flatnonzero(np.isin(nodes, [*self.twin])).tolist():
@@ -227,7 +227,7 @@ class Lists:
             seen[code >> 1] = True
 
     def _own(self, nodes: Ints, outward: tuple[Ints, Ints], inward: tuple[Ints, Ints] | None) -> tuple[Ints, Ints]:
-        """Rows and codes of what the nodes' own answers say, each once, sorted; nobody is his own neighbour."""
+        """Return rows and codes of what the nodes' own answers say, each once, sorted; nobody is his own neighbour."""
         at = np.arange(len(nodes))
         rows, targets = np.repeat(at, outward[0][1:] - outward[0][:-1]), outward[1]
         codes = targets * 2
@@ -266,7 +266,7 @@ class Lists:
         return rows[order], codes[order]
 
     def _unique(self, rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
-        """Each neighbour once, or once on each side, by row, in the order in which they came."""
+        """Return each neighbour once, or once on each side, by row, in the order in which they came."""
         order = np.lexsort((codes, rows))
         some, words = rows[order], codes[order] if self.twice else codes[order] >> 1
         first = np.ones(len(rows), np.bool_)
@@ -288,7 +288,9 @@ class Lists:
             self.group.append(numbers[mark])
 
     def _community(self, place: int) -> int:
-        """The group of most neighbours that were read before, the smallest of equals; a new one with fewer than two.
+        """Return the group of most neighbours that were read before, the smallest of equals.
+
+        A new one with fewer than two.
 
         Ours, as the paper has hosts. Who is met by one link only opens a community: else a walk would carry that of its
         start everywhere.

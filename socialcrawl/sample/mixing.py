@@ -80,13 +80,13 @@ def judge(walks: Walks, rows: Visits, apart: Parts) -> Verdict:
 
 
 def _later(walks: Walks, steps: float, *why: str) -> Verdict:
-    """The verdict that so many more steps are needed, if the walks can make any."""
+    """Return the verdict that so many more steps are needed, if the walks can make any."""
     ended = walks.walkers[0].at >= 0 and all(walker.why for walker in walks.walkers)
     return Verdict(enough=False, steps=None if ended else _rounded(steps), why=why)
 
 
 def _rounded(steps: float) -> int:
-    """A number of steps as one would plan it: two digits, rounded up."""
+    """Return a number of steps as one would plan it: two digits, rounded up."""
     unit: int = 10 ** max(1, int(log10(max(steps, 1.0))) - 1)
     return ceil(steps / unit) * unit
 

@@ -24,7 +24,7 @@ class Near:
         self._start = stream(rules.seed, "near")
 
     def inside(self, place: int) -> tuple[bool, list[Node]]:
-        """Whether an off-topic node is in T; the nodes that have to be read before that can be said."""
+        """Return whether an off-topic node is in T; the nodes that have to be read before that can be said."""
         if place not in self.hits:
             b, k = self.rules.b, self.rules.k
             luck = draws(self._start, place * b * k, b * k).tolist()
@@ -41,7 +41,7 @@ class Near:
         return whole if self.lists.on[place] else whole * self.hits.get(place, 0) / self.rules.b
 
     def _short(self, place: int, luck: Sequence[float]) -> bool | Node:
-        """Whether a short walk with these draws meets the topic; or who has to be read before it can go on."""
+        """Return whether a short walk with these draws meets the topic; or who has to be read before it can go on."""
         lists = self.lists
         for chance in luck:
             begin, end = lists.begins[place], lists.begins[place + 1]

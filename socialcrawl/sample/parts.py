@@ -74,7 +74,7 @@ class Parts:
 
 
 def parts(walks: Walks, rows: Visits | None = None) -> Parts:
-    """The parts in which walks are, by all lists so far.
+    """Return the parts in which walks are, by all lists so far.
 
     Args:
         walks: begun or not; before, there are none.
@@ -103,7 +103,7 @@ def parts(walks: Walks, rows: Visits | None = None) -> Parts:
 
 
 def _may(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
-    """Where walks may be, as far as is known: of nodes off topic that is known of those where they were."""
+    """Return where walks may be, as far as is known: of nodes off topic that is known of those where they were."""
     focus = walks.rules.focus
     if focus == "none":
         return np.ones(len(on), np.bool_)
@@ -144,7 +144,7 @@ class _Met:
 
 
 def _apart(met: _Met, whole: Any) -> Flags:
-    """Which parts are surely not one with the first: one of both was read whole, or they should have met."""
+    """Return which parts are surely not one with the first: one of both was read whole, or they should have met."""
     count = len(whole)
     if not count:
         return np.zeros(0, np.bool_)

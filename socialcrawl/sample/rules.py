@@ -61,7 +61,10 @@ class WalkRules:
     seed: int = 0
 
     def quota(self, walker: int) -> float:
-        """How many on-topic visits walk number `walker` makes, those of the burn-in included; inf: no such end."""
+        """Return how many on-topic visits walk number `walker` makes, those of the burn-in included.
+
+        Inf: no such end.
+        """
         if self.samples is None:
             return math.inf
         share, rest = divmod(self.samples, self.walkers)

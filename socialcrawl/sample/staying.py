@@ -43,7 +43,7 @@ class Links:
 
 
 def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) -> Links:
-    """The links of the nodes that a walk drew, or of all nodes.
+    """Return the links of the nodes that a walk drew, or of all nodes.
 
     Args:
         walks: all walks.
@@ -81,7 +81,7 @@ def _drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
 
 
 def _all(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
-    """The same for each row, as it is: all neighbours of a node were read before the first draw."""
+    """Return the same for each row, as it is: all neighbours of a node were read before the first draw."""
     lists = walks.lists
     owner, codes = lists.entries()
     owner, linked = owner[codes & 1 == 0], codes[codes & 1 == 0] >> 1

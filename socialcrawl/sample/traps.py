@@ -55,7 +55,7 @@ class Trap:
         return any(other != group for other in self._pages)
 
     def jump(self) -> int:
-        """The place to go on from."""
+        """Return the place to go on from."""
         luck = float(draws(self._start, self.jumps, 1)[0])
         self.jumps += 1
         pages = [*self._pages.values()]

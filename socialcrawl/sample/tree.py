@@ -85,7 +85,7 @@ class Tree:
     about: Mapping[str, Any]
 
     def hits(self, text: str) -> int:
-        """Whether a text is on topic, 1 or 0."""
+        """Return whether a text is on topic, 1 or 0."""
         return int(self.says(words(text)))
 
     def says(self, text: Counter[str]) -> bool:
@@ -93,7 +93,7 @@ class Tree:
         return self.leaf(text).share > 0.5
 
     def telling(self, most: int = 20) -> list[tuple[str, float, bool]]:
-        """The words by which the tree parts best: (word, share of all gain, whether it speaks for the topic)."""
+        """Return the words by which the tree parts best: (word, share of all gain, whether it speaks for the topic)."""
         gains: dict[str, float] = defaultdict(float)
         sides: dict[str, float] = defaultdict(float)
         for node in self.nodes:
@@ -124,7 +124,7 @@ class Tree:
 
     @classmethod
     def load(cls, path: Path) -> "Tree":
-        """The tree that a file keeps.
+        """Return the tree that a file keeps.
 
         Raises:
             SettingsError: the file is missing, or is no tree.
@@ -139,7 +139,7 @@ class Tree:
             raise SettingsError(f"{path} is no tree ({error}): make one with `socialcrawl train`.") from error
 
     def leaf(self, text: Counter[str]) -> Node:
-        """The leaf to which a text of these words comes."""
+        """Return the leaf to which a text of these words comes."""
         vector = self.vocabulary.vector(text)
         node = self.nodes[0]
         while node.left != LEAF:
@@ -149,7 +149,7 @@ class Tree:
 
 
 def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: Growth = PLAIN) -> Tree:
-    """The tree learned from some texts.
+    """Return the tree learned from some texts.
 
     Args:
         texts: their words.
@@ -178,7 +178,7 @@ def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: Growth = 
 
 
 def matrix(texts: Sequence[Counter[str]], vocabulary: Vocabulary) -> Any:
-    """The vectors of some texts, scipy CSR float32 [texts, words]."""
+    """Return the vectors of some texts, scipy CSR float32 [texts, words]."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415  # costs 0.2 s, and only learning pays it
 
     vectors = [vocabulary.vector(text) for text in texts]
@@ -191,7 +191,7 @@ def matrix(texts: Sequence[Counter[str]], vocabulary: Vocabulary) -> Any:
 
 
 def _nodes(grown: Any, names: Sequence[str]) -> Iterator[Node]:
-    """The nodes of scikit-learn's tree; its values are the shares of off-topic and on-topic texts, as weighed."""
+    """Yield the nodes of scikit-learn's tree; its values are the shares of off-topic and on-topic texts, as weighed."""
     for i in range(grown.node_count):
         leaf = grown.children_left[i] == LEAF
         value = grown.value[i][0]

@@ -73,7 +73,7 @@ def cut(weights: Floats, begins: Ints, least: int) -> Ints:
 
 
 def _positive(covariance: Floats) -> tuple[Floats, bool]:
-    """The sums of two covariances each up to the first that is not positive, and whether there is such a one."""
+    """Return the sums of two covariances each up to the first that is not positive, and whether there is such a one."""
     pairs = covariance[: len(covariance) // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= ROUNDING * covariance[0])
     return pairs[: ends[0] if len(ends) else len(pairs)], bool(len(ends))

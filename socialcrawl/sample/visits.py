@@ -82,7 +82,7 @@ class Held:
 
 
 def held(walks: Walks) -> Held:
-    """The nodes that were read for the walks, on topic or not."""
+    """Return the nodes that were read for the walks, on topic or not."""
     lists = walks.lists
     return Held(
         np.array(lists.nodes, np.int64),
@@ -95,7 +95,7 @@ def held(walks: Walks) -> Held:
 
 
 def visits(walks: Walks) -> Visits:
-    """The rows of all walks so far."""
+    """Return the rows of all walks so far."""
     rules, lists = walks.rules, walks.lists
     counts = np.array([walker.steps for walker in walks.walkers])
     walker = np.repeat(np.arange(len(counts)), counts)
@@ -150,14 +150,14 @@ def census(walks: Walks, places: Ints) -> Visits:
 
 
 def _within(flags: Bools, counts: Ints) -> Ints:
-    """How many flags are set up to each row, counted in each walk by itself."""
+    """Return how many flags are set up to each row, counted in each walk by itself."""
     running = np.cumsum(flags)
     before = np.append(0, running)[np.cumsum(counts) - counts]
     return np.asarray(running - np.repeat(before, counts), np.int64)
 
 
 def _degrees(walks: Walks) -> Floats:
-    """The degree of every place in the graph that the walk is on, as far as the walk knows it."""
+    """Return the degree of every place in the graph that the walk is on, as far as the walk knows it."""
     lists, rules = walks.lists, walks.rules
     every = np.arange(len(lists))
     if rules.exact:
@@ -184,7 +184,7 @@ def _weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools, kept: B
 
 
 def _times(rules: WalkRules, walkers: Sequence[Walker], degree: Floats) -> Floats:
-    """How long the walk stays for each draw, itself drawn: geometric with mean D/d, at least 1."""
+    """Return how long the walk stays for each draw, itself drawn: geometric with mean D/d, at least 1."""
     luck = np.concatenate([draws(stream(rules.seed, f"hold {one.number}"), 0, one.steps) for one in walkers])
     leaving = np.minimum(degree / rules.degree, 1.0)
     with np.errstate(divide="ignore"):  # d = D: log of 0, a time of 1

@@ -19,7 +19,10 @@ ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 
 
 def words(text: str) -> Counter[str]:
-    """The words of a text, with how often it has each: letters and digits, folded as keywords are; no addresses."""
+    """Return the words of a text, with how often it has each: letters and digits, folded as keywords are.
+
+    No addresses.
+    """
     return Counter(WORD.findall(fold(ADDRESS.sub(" ", text))))
 
 
@@ -37,14 +40,14 @@ class Vocabulary:
 
     @classmethod
     def of(cls, idf: Mapping[str, float]) -> "Vocabulary":
-        """The vocabulary with these worths; places go by their order."""
+        """Return the vocabulary with these worths; places go by their order."""
         return cls(idf, {word: i for i, word in enumerate(idf)})
 
     @classmethod
     def learned(
         cls, texts: Sequence[Counter[str]], least: int = 1, without: frozenset[str] = frozenset()
     ) -> "Vocabulary":
-        """The words of some texts.
+        """Return the words of some texts.
 
         Args:
             texts: their words.
@@ -56,7 +59,7 @@ class Vocabulary:
         return cls.of({word: log((1 + len(texts)) / having[word]) for word in known})
 
     def vector(self, text: Counter[str]) -> dict[str, float]:
-        """The scores of a text's words, of length 1 together; empty where it has no known word."""
+        """Return the scores of a text's words, of length 1 together; empty where it has no known word."""
         scores = {word: (1.0 + log(1.0 + log(n))) * self.idf[word] for word, n in text.items() if word in self.idf}
         length = sqrt(sum(score * score for score in scores.values()))
         return {word: score / length for word, score in scores.items()} if length else {}

@@ -79,7 +79,7 @@ class Accounts:
         return self.cash.virtual > self._threshold
 
     def lend(self, unread: Rows, read: Rows) -> Rows:
-        """The rows that the virtual page lent to, after which it has paid what was left to everybody.
+        """Return the rows that the virtual page lent to, after which it has paid what was left to everybody.
 
         Args:
             unread: who was never read; they are lent to where the crawl leans to discovery.

@@ -43,7 +43,10 @@ class Choice:
         self.recrawl: Policy = POLICIES[recrawl] if isinstance(recrawl, str) else recrawl
 
     def aimed(self, column: str) -> "Aimed":
-        """The same, expanding by a column of the picture; an expansion that is a policy goes by what it goes by."""
+        """Return the same, expanding by a column of the picture.
+
+        An expansion that is a policy goes by what it goes by.
+        """
         named = expansion(self.expansion, column) if isinstance(self.expansion, str) else self.expansion
         return Aimed(named if self.p < 1 else None, self.recrawl if self.p > 0 else None, self.p, self.seed)
 

@@ -86,7 +86,7 @@ class Track:
         return self.picture
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
-        """The next `size` picks: seeds while there are any, then what the policies say, no node twice."""
+        """Return the next `size` picks: seeds while there are any, then what the policies say, no node twice."""
         act, nodes = self.seeds.due(size, self.width)
         if nodes:
             return tuple(self._in_line(self.picks + i, node, act, now) for i, node in enumerate(nodes))
@@ -119,7 +119,9 @@ class Track:
         return np.zeros(len(rows)) if accounts is None else accounts.importance(rows)
 
     def standing(self, top: int | None = None) -> list[tuple[Node, float]]:
-        """The nodes of most weight by the target, with it, in the order of weight; of equals those discovered first.
+        """Return the nodes of most weight by the target, with it, in the order of weight.
+
+        Of equals those discovered first.
 
         Crawled nodes and the frontier take part. The weight is the importance, the in-degree, or the relevance of those
         who link there.
@@ -162,14 +164,14 @@ class Track:
         return tuple(picked)
 
     def _in_line(self, n: int, node: Node, act: Act, now: float) -> Pick:
-        """A pick of the line of the seeds."""
+        """Return a pick of the line of the seeds."""
         return Pick(n, node, act, since=self._since(node, now) if act == Act.SEED else "")
 
     def _pick(self, n: int, node: Node, act: Act, score: float, now: float) -> Pick:
         return Pick(n, node, act, score, self.picture.features(self.picture.row(node)), self._since(node, now))
 
     def _since(self, node: Node, now: float) -> str:
-        """The mark from which a visit asks: that of the one before, but nothing from before the window."""
+        """Return the mark from which a visit asks: that of the one before, but nothing from before the window."""
         picture, row = self.picture, self.picture.row(node)
         begin = -math.inf if self.window is None else now - self.window
         if row >= 0 and picture.last_at[row] >= begin:
@@ -193,7 +195,7 @@ class Track:
         return Stop(StopKind.DONE, "there is nobody left to ask: every account in reach was visited, or cannot be read")
 
     def _pause(self) -> float | None:
-        """When the next pause is over of those who are away and would be asked; None where there is nobody."""
+        """Return when the next pause is over of those who are away and would be asked; None where there is nobody."""
         policies = self.choice.policies
         states = [state for act, state in ((Act.EXPAND, FRONTIER), (Act.RECRAWL, CRAWLED)) if policies[act] is not None]
         pauses = self.picture.pauses()
@@ -236,7 +238,7 @@ class Track:
             self.relevance += gain
 
     def _asked(self, node: Node) -> bool:
-        """Whether a node was asked before and does not wait for another time."""
+        """Return whether a node was asked before and does not wait for another time."""
         row = self.picture.row(node)
         asked = row >= 0 and (self.picture.state[row] != FRONTIER or row in self.picture.away)
         return asked and node not in self.resting

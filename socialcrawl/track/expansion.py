@@ -23,7 +23,7 @@ class Policy(Protocol):
     column: str
 
     def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
-        """The node to visit, none of `barred`; None where there is nobody. Changes nothing."""
+        """Return the node to visit, none of `barred`; None where there is nobody. Changes nothing."""
 
 
 class Proportional:
@@ -50,7 +50,10 @@ class Greedy:
 
 
 def drawn(picture: Picture, state: int, column: str, u: float, barred: Barred) -> Node | None:
-    """The node at `u` of all in a state that may be asked, by the weights of a column; uniform where all weigh 0."""
+    """Return the node at `u` of all in a state that may be asked, by the weights of a column.
+
+    Uniform where all weigh 0.
+    """
     out = rows_of(picture, barred)
     row = picture.urn(state, column).draw(u, out)
     if row is None and column:
@@ -59,12 +62,12 @@ def drawn(picture: Picture, state: int, column: str, u: float, barred: Barred) -
 
 
 def rows_of(picture: Picture, barred: Barred) -> frozenset[int]:
-    """The rows of some nodes, as far as they are known."""
+    """Return the rows of some nodes, as far as they are known."""
     return frozenset(row for row in map(picture.row, barred) if row >= 0) if barred else barred
 
 
 def expansion(name: str, column: str) -> Policy:
-    """The expansion of that name, going by `column`: ai, gai, or opic (most cash, whatever the target)."""
+    """Return the expansion of that name, going by `column`: ai, gai, or opic (most cash, whatever the target)."""
     if name == "ai":
         return Proportional(column)
     return Greedy(column if name == "gai" else "cash")

@@ -82,28 +82,28 @@ class Picture:
         return len(self.nodes)
 
     def row(self, node: int) -> int:
-        """The row of a node; -1 where it is not known."""
+        """Return the row of a node; -1 where it is not known."""
         return self._row_of.get(node, -1)
 
     def is_crawled(self, node: int) -> bool:
-        """Whether a node was visited, and can be again."""
+        """Return whether a node was visited, and can be again."""
         row = self.row(node)
         return row >= 0 and self.state[row] == CRAWLED
 
     def rows(self, state: int) -> NDArray[np.int64]:
-        """The rows in a state, in order of discovery, but for those that are away."""
+        """Return the rows in a state, in order of discovery, but for those that are away."""
         there = np.array(self.state, np.int64) == state
         there[[*self.away]] = False
         return np.flatnonzero(there)
 
     def column(self, name: str) -> NDArray[np.float64]:
-        """One of COLUMNS or SUMS for all rows, float64."""
+        """Return one of COLUMNS or SUMS for all rows, float64."""
         if name == "cash":
             return np.zeros(self.size) if self.cash is None else self.cash.of(np.arange(self.size))
         return np.array(self.lists[name], np.float64)
 
     def at(self, row: int, name: str) -> float:
-        """One of COLUMNS or SUMS for one row; 0 for a row that is not known (-1), 1 for ONES."""
+        """Return one of COLUMNS or SUMS for one row; 0 for a row that is not known (-1), 1 for ONES."""
         if row < 0:
             return 0.0
         if name == "cash":
@@ -111,7 +111,7 @@ class Picture:
         return self.lists[name][row] if name else 1.0
 
     def features(self, row: int) -> tuple[float, ...]:
-        """All of COLUMNS for one row."""
+        """Return all of COLUMNS for one row."""
         return (*(self.at(row, name) for name in COLUMNS),)
 
     def start(self, rows: Iterable[int]) -> None:
@@ -130,7 +130,7 @@ class Picture:
             self.touch_cash(rows)
 
     def known(self, node: int) -> int:
-        """The row of a node; one that was not known is in the frontier from now on."""
+        """Return the row of a node; one that was not known is in the frontier from now on."""
         row = self._row_of.get(node, -1)
         if row >= 0:
             return row
@@ -153,7 +153,7 @@ class Picture:
     # -- Who may be asked
 
     def urn(self, state: int, name: str = ONES) -> Urn:
-        """The rows of the frontier or the crawled that may be asked now; each weighs what a column says."""
+        """Return the rows of the frontier or the crawled that may be asked now; each weighs what a column says."""
         tree = self._trees.get(("urn", state, name))
         if not isinstance(tree, Urn):
             tree = self._trees["urn", state, name] = Urn(
@@ -163,7 +163,7 @@ class Picture:
         return tree
 
     def tops(self, state: int, name: str) -> Tops:
-        """The same, of which the heaviest can be asked for."""
+        """Return the same, of which the heaviest can be asked for."""
         tree = self._trees.get(("tops", state, name))
         if not isinstance(tree, Tops):
             tree = self._trees["tops", state, name] = Tops(self._weigh(state, name, Tops.NONE))
@@ -231,7 +231,7 @@ class Picture:
                 self._come(row)
 
     def may_return(self, row: int) -> bool:
-        """Whether a row is away and may be asked again, by the time of `wake`."""
+        """Return whether a row is away and may be asked again, by the time of `wake`."""
         return row in self.away and row not in self._early and row not in self._asleep
 
     def visited(self, row: int, at: float) -> None:
@@ -258,7 +258,7 @@ class Picture:
                 self.touch((row,))
 
     def soonest(self) -> float | None:
-        """When the next rest is over of somebody who did not fail for a while; None where nobody rests."""
+        """Return when the next rest is over of somebody who did not fail for a while; None where nobody rests."""
         resting = self._early - self.away.keys() - self._asleep
         return min((self._until(row) for row in resting), default=None)
 
@@ -267,7 +267,7 @@ class Picture:
         return [self._until(row) for row in self._early]
 
     def pauses(self) -> dict[int, float]:
-        """When pauses are over that last as of `wake`, by row."""
+        """Return when pauses are over that last as of `wake`, by row."""
         return {row: until for row, until in self.away.items() if row in self._early and row not in self._asleep}
 
     def _come(self, row: int) -> None:
@@ -277,7 +277,7 @@ class Picture:
         self.touch((row,))
 
     def _until(self, row: int) -> float:
-        """When the pause or the rest of a row is over."""
+        """Return when the pause or the rest of a row is over."""
         pause = self.away.get(row)
         return self.last_at[row] + self.rest if pause is None else pause
 
@@ -287,7 +287,7 @@ class Picture:
         heappush(self._due, (self._until(row), row))
 
     def _open(self, row: int) -> bool:
-        """Whether a row is in the frontier and may be asked."""
+        """Return whether a row is in the frontier and may be asked."""
         return self.state[row] == FRONTIER and row not in self._asleep and row not in self.lost
 
     def _weigh(self, state: int, name: str, absent: float) -> Weigh:
@@ -302,14 +302,17 @@ class Picture:
         return weigh
 
     def _weights(self, state: int, name: str) -> NDArray[np.float64]:
-        """The weights in an urn of all rows."""
+        """Return the weights in an urn of all rows."""
         weights = np.maximum(self.column(name), 0.0) if name else np.ones(self.size)
         weights[np.array(self.state) != state] = 0.0
         weights[[*self._asleep, *self._early]] = 0.0
         return weights
 
     def _bare_cash(self, row: int) -> float:
-        """The cash of a row without what the virtual page paid to everybody; those who get none of that are last."""
+        """Return the cash of a row without what the virtual page paid to everybody.
+
+        Those who get none of that are last.
+        """
         if row in self.lost:
             return LEAST
         if self.cash is None or row >= len(self.cash.cash):

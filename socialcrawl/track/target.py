@@ -70,5 +70,5 @@ class Target:
 
 
 def counted(worth: float) -> int:
-    """The occurrences whose worth f is `worth`: the inverse of `relevance.worth`, 0 for no worth."""
+    """Return the occurrences whose worth f is `worth`: the inverse of `relevance.worth`, 0 for no worth."""
     return round(math.exp(min(worth, MOST) - 1.0)) if worth > 0 else 0

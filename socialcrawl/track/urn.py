@@ -96,7 +96,10 @@ class Urn(Tree):
         super().__init__(weigh, 0.0, weigh_all)
 
     def draw(self, u: float, barred: frozenset[int] = frozenset()) -> int | None:
-        """The row at `u` in [0, 1) of the total weight, rows lying one after the other; None from an empty urn."""
+        """Return the row at `u` in [0, 1) of the total weight, rows lying one after the other.
+
+        None from an empty urn.
+        """
         tree = self.settled(barred)
         if not tree[1] > 0:
             return None
@@ -128,7 +131,7 @@ class Tops(Tree):
         super().__init__(weigh, self.NONE)
 
     def best(self, barred: frozenset[int] = frozenset()) -> int | None:
-        """The row of the largest weight, of equals the smallest; None where there is none."""
+        """Return the row of the largest weight, of equals the smallest; None where there is none."""
         tree = self.settled(barred)
         if tree[1] == self.NONE:
             return None

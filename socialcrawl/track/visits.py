@@ -17,7 +17,7 @@ from socialcrawl.track.target import counted
 
 
 def visit(picture: Picture, node: Node, outcome: Outcome, since: str = "") -> float:
-    """How much the value of `node` grew by what a visit brought, which the picture now has.
+    """Return how much the value of `node` grew by what a visit brought, which the picture now has.
 
     Args:
         picture: where it is put.
@@ -105,7 +105,10 @@ def _brought(picture: Picture, row: int, outcome: Outcome) -> dict[int, int]:
 def _link(
     picture: Picture, row: int, brought: dict[int, int], values: tuple[float, float], *, since: bool
 ) -> tuple[float, float]:
-    """How many links are new, and the in-links that those they go to had before; sums and in-degrees have them now."""
+    """Return how many links are new, and the in-links that those they go to had before.
+
+    Sums and in-degrees have them now.
+    """
     own, parallel, (old, new) = picture.links[row], picture.target.parallel, values
     indegree, n_sum, e_sum, relevance = (picture.lists[name] for name in ("indegree", "n_sum", "e_sum", "relevance"))
     count = score = 0.0

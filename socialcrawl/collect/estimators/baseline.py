@@ -27,5 +27,5 @@ class BreadthFirst(Estimator):
         return np.asarray(1.0 / (graph.column("depth", rows) + 1.0))
 
     def terms(self, n: int) -> Terms:
-        """The score itself: it changes with the distance only."""
+        """Return the score itself: it changes with the distance only."""
         return itself(self, lambda graph, rows: self.score(graph, rows, n))

@@ -57,11 +57,17 @@ class Estimator(Protocol):
     """
 
     def score(self, graph: Graph, rows: Rows, n: int) -> Floats:
-        """The estimated value of each frontier node in `rows` after `n` steps; higher is better. Changes nothing."""
+        """Return the estimated value of each frontier node in `rows` after `n` steps; higher is better.
+
+        Changes nothing.
+        """
         ...
 
     def terms(self, n: int) -> Terms | None:
-        """How `score` is made after `n` steps; None: anything may change it, so that all are scored at every step."""
+        """Return how `score` is made after `n` steps.
+
+        None: anything may change it, so that all are scored at every step.
+        """
         return None
 
     def sow(self, graph: Graph, rows: Rows) -> None:

@@ -14,11 +14,11 @@ class Hybrid(Estimator):
         self.start, self.then, self.switch_after = start, then, switch_after
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The scores of the estimator whose turn it is."""
+        """Return the scores of the estimator whose turn it is."""
         return self._turn(n).score(graph, rows, n)
 
     def terms(self, n: int) -> Terms | None:
-        """Those of the estimator whose turn it is."""
+        """Return those of the estimator whose turn it is."""
         return self._turn(n).terms(n)
 
     def sow(self, graph: Graph, rows: Rows) -> None:
@@ -32,7 +32,7 @@ class Hybrid(Estimator):
         self.then.grown(graph, row)
 
     def one_by_one(self) -> bool:
-        """Whether one of them has to be told of every node at its moment."""
+        """Return whether one of them has to be told of every node at its moment."""
         return self.start.one_by_one() or self.then.one_by_one()
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:

@@ -77,7 +77,7 @@ class Moments:
                     line[j] += values[i] * values[j]
 
     def solve(self) -> tuple[NDArray[np.float64], float]:
-        """The coefficients, shape (width,), and the intercept; minimum norm where the rows are singular.
+        """Return the coefficients, shape (width,), and the intercept; minimum norm where the rows are singular.
 
         As scikit-learn's LinearRegression: centred, the intercept apart from the norm, singular values below
         TOLERANCE of the largest count as zero. Elsewhere every coefficient is the correctly rounded solution.
@@ -129,7 +129,7 @@ def _limbs(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
 def _without(
     gram: list[list[int]], right: list[int], trace: int, null: list[list[float]]
 ) -> tuple[list[list[int]], list[int]]:
-    """The system with a wall across each of the directions `null`, so that its solution does not go there.
+    """Return the system with a wall across each of the directions `null`, so that its solution does not go there.
 
     A single direction is first made exact (inverse iteration): next to a weak second one, rounding in it would show.
     """
@@ -155,7 +155,7 @@ def _null_space(gram: list[list[int]], trace: int) -> list[list[float]]:
 
 
 def _cramer(matrix: list[list[int]], right: list[int]) -> tuple[list[int], int]:
-    """The numerators of the solution of a regular system, and their common denominator, the determinant."""
+    """Return the numerators of the solution of a regular system, and their common denominator, the determinant."""
     if len(matrix) != THREE:
         return _numerators(matrix, right), _determinant(matrix)
     (a, b, c), (d, e, f), (g, h, i) = matrix
@@ -178,7 +178,7 @@ def _numerators(matrix: list[list[int]], right: list[int]) -> list[int]:
 
 
 def _determinant(matrix: list[list[int]]) -> int:
-    """The exact determinant, by Bareiss' elimination without fractions."""
+    """Return the exact determinant, by Bareiss' elimination without fractions."""
     a = [line[:] for line in matrix]
     previous, sign, size = 1, 1, len(a)
     for k in range(size - 1):

@@ -13,7 +13,7 @@ OF = ("n", "e", "ne")
 
 
 def first_order(h: str) -> tuple[str, ...]:
-    """The three features of the paper with one aggregation `h` (sum | avg | max) for all."""
+    """Return the three features of the paper with one aggregation `h` (sum | avg | max) for all."""
     return tuple(f"{of}_{h}" for of in OF)
 
 
@@ -37,11 +37,11 @@ class Linear(Estimator):
         return self._fit
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The linear combination of the features of each of `rows`."""
+        """Return the linear combination of the features of each of `rows`."""
         return self.terms(n).combined(graph.columns(self.features, rows))
 
     def terms(self, n: int) -> Terms:
-        """The features, with the weights of the last fit."""
+        """Return the features, with the weights of the last fit."""
         weights, intercept = self.coefficients
         return Terms(self, tuple(weights.tolist()), intercept, lambda graph, rows: graph.columns(self.features, rows))
 
@@ -52,7 +52,7 @@ class Linear(Estimator):
 
 
 def chosen(x: NDArray[np.float64], features: Sequence[str]) -> NDArray[np.float64]:
-    """Some features of rows as picked: `x` of shape (m, len(COLUMNS)) to shape (m, len(features))."""
+    """Return some features of rows as picked: `x` of shape (m, len(COLUMNS)) to shape (m, len(features))."""
     return np.stack([_column(x, feature) for feature in features], axis=1)
 
 

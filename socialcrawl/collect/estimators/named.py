@@ -30,7 +30,7 @@ NAMES = (
 
 
 def check(name: str, also: tuple[str, ...] = ()) -> str:
-    """The name itself, if it is one of NAMES or `also`, or that of a scikit-learn class.
+    """Return the name itself, if it is one of NAMES or `also`, or that of a scikit-learn class.
 
     Raises:
         ValueError: there is no estimator of that name; the message gives the nearest one and all of them.
@@ -44,7 +44,7 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
 
 
 def begins(name: str) -> str:
-    """The name itself, if an estimator of that name can start a hybrid.
+    """Return the name itself, if an estimator of that name can start a hybrid.
 
     Raises:
         ValueError: there is no such estimator, or it is a hybrid itself.
@@ -64,7 +64,7 @@ def named(
     features: Sequence[str] = FEATURES,
     options: Mapping[str, Any] | None = None,
 ) -> Estimator:
-    """The estimator called `name`, fresh.
+    """Return the estimator called `name`, fresh.
 
     Args:
         name: one of NAMES, or the dotted name of a scikit-learn regressor with partial_fit.

@@ -18,9 +18,9 @@ class Neighbourhood(Estimator):
         self._terms = itself(self, lambda graph, rows: graph.column(self.feature, rows))
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The feature itself."""
+        """Return the feature itself."""
         return graph.column(self.feature, rows)
 
     def terms(self, n: int) -> Terms:
-        """The feature, as it is."""
+        """Return the feature, as it is."""
         return self._terms

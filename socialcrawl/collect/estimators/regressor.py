@@ -39,7 +39,7 @@ class Regressor(Estimator):
         self.taught = False
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The predictions for `rows`; where they are no numbers, the lowest score."""
+        """Return the predictions for `rows`; where they are no numbers, the lowest score."""
         if not self.taught or not len(rows):
             return np.zeros(len(rows))
         with np.errstate(all="ignore"):
@@ -57,11 +57,11 @@ class Regressor(Estimator):
             self.taught = True
 
     def _columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
-        """What is known of `rows`, shape (len(rows), columns)."""
+        """Return what is known of `rows`, shape (len(rows), columns)."""
         return graph.columns(self.features, rows).T if self.features else np.empty((len(rows), 0))
 
     def _lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What was known of fetched nodes whose features as picked are `x`, shape (len(x), columns)."""
+        """Return what was known of fetched nodes whose features as picked are `x`, shape (len(x), columns)."""
         return chosen(x, self.features) if self.features else np.empty((len(x), 0))
 
 
@@ -100,7 +100,7 @@ class Flowing(Regressor):
 def regressor(
     name: str, *, seed: int, features: Sequence[str] = FEATURES, options: Mapping[str, Any] | None = None
 ) -> Regressor:
-    """The estimator over the scikit-learn class with that dotted name, as `sklearn.linear_model.SGDRegressor`.
+    """Return the estimator over the scikit-learn class with that dotted name, as `sklearn.linear_model.SGDRegressor`.
 
     Args:
         name: begins with `sklearn.`.

@@ -36,11 +36,11 @@ class Opic(Estimator):
         self.accounts.pay(row, targets, self._shares(graph, targets, alpha))
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The cash of each of `rows`."""
+        """Return the cash of each of `rows`."""
         return self.accounts.of(rows)
 
     def terms(self, n: int) -> Terms:
-        """The cash, which changes where a link is added."""
+        """Return the cash, which changes where a link is added."""
         return itself(self, lambda graph, rows: self.accounts.of(rows))
 
     def _shares(self, graph: Graph, targets: Rows, alpha: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -62,7 +62,7 @@ class NavigationalRank(Estimator):
         self.d = d
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
-        """The rank of each of `rows`, to DIGITS decimals of the largest value known."""
+        """Return the rank of each of `rows`, to DIGITS decimals of the largest value known."""
         fetched = graph.fetched()
         links = [graph.out(row)[0] for row in fetched.tolist()]
         sources = np.repeat(fetched, [len(some) for some in links])

@@ -149,12 +149,12 @@ def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[
 
 
 def _named(seat: Any) -> str | None:
-    """The name of a seed, as it is looked up; None where it was forgotten."""
+    """Return the name of a seed, as it is looked up; None where it was forgotten."""
     return seat.strip().removeprefix("@") if isinstance(seat, str) else None
 
 
 def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
-    """The crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it.
+    """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it.
 
     Args:
         settings: those of the campaign.
@@ -181,7 +181,7 @@ class _Case:
         self.searched = False
 
     def _settings(self, told: dict[str, Any]) -> Settings:
-        """The settings on which a decision rests, of those that are stored."""
+        """Return the settings on which a decision rests, of those that are stored."""
         source = {key: told["source"][key] for key in ("platform", "vocabulary")}
         given = {key: told[key] for key in KEPT} | {"source": source}
         # What a file named, and whoever was forgotten, has a seat in the identity.
@@ -189,7 +189,7 @@ class _Case:
         return checked(given, f"the settings of the campaign {self.begun.name!r}")
 
     def explanation(self) -> Explanation:
-        """Everything about it."""
+        """Return everything about it."""
         self._fold(self.before)
         decision = self._decision(self.n)
         links = self._links(self.before)
@@ -240,7 +240,7 @@ class _Case:
         return "asked" if last.act == Act.EXPAND else last.act
 
     def _again(self) -> bool:
-        """Whether its last answer was none, so that it is offered again."""
+        """Return whether its last answer was none, so that it is offered again."""
         tried = [ask.missing for ask in self.asks if ask.act in (Act.SEED, Act.EXPAND)]
         away = Reason.TEMPORARY
         return bool(tried) and tried[-1] == away == self.asks[-1].missing and tried.count(away) < TRIES
@@ -250,7 +250,7 @@ class _Case:
         return row >= 0 and bool(self.crawl.graph.is_open(np.array([row]))[0])
 
     def _row(self) -> int:
-        """The row of the account in the graph; -1 where it is not known."""
+        """Return the row of the account in the graph; -1 where it is not known."""
         rows = np.flatnonzero(self.crawl.graph.nodes() == self.node)
         return self.crawl.graph.row(self.node) if len(rows) else -1
 
@@ -291,7 +291,7 @@ class _Case:
         return stored == Pick(n, self.node, Act.EXPAND, score, tuple(features.values()))
 
     def _changed(self) -> str:
-        """What happened to the history after the decision."""
+        """Return what happened to the history after the decision."""
         later = [f"epoch {number} ({why}) began with decision {first:,}" for number, first, _, why in self.epochs
                  if first > self.before]  # fmt: skip
         return f"{', '.join(later)}: the history before is another one now" if later else "the history was changed"

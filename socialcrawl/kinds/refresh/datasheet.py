@@ -40,7 +40,7 @@ def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
 
 
 def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
-    """The rank and the training set of a refresh, where they are left to us; see `RefreshSection.steering`."""
+    """Return the rank and the training set of a refresh, where they are left to us; see `RefreshSection.steering`."""
     web = platform == "web"
     counted = refresh.get("fraction") is not None and not refresh.get("check")
     usual = "pa+-" if web else "pa", "random" if web or counted else "pagerank"

@@ -143,7 +143,7 @@ def sliced(tests: NDArray[np.bool_], parts: int = SLICES) -> list[Slice]:
 
 
 def order(traces: Traces, settings: Settings, workers: int, most: int | None = None) -> Order:
-    """Who is to be tested next by a campaign, shared out among `workers`; at most `most` of them.
+    """Return who is to be tested next by a campaign, shared out among `workers`; at most `most` of them.
 
     The wanted fraction bounds nothing here: `Order.enough` says whether it is found.
 

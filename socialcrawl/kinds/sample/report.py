@@ -128,7 +128,7 @@ WITHHELD: dict[str, Any] = {
 
 
 def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
-    """What a campaign (the newest, if none is named) has drawn; None: it samples nothing.
+    """Return what a campaign (the newest, if none is named) has drawn; None: it samples nothing.
 
     Raises:
         StoreError: there is no such campaign.
@@ -162,7 +162,7 @@ def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Samp
 
 
 def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
-    """The statistics of what was drawn; arguments as of `sampled`."""
+    """Return the statistics of what was drawn; arguments as of `sampled`."""
     rows, held, how, seen = found.rows, found.held, found.crawl.rules, found.seen
     series, verdict = found.series, seen.verdict
     burnt = np.bincount(rows.walker[rows.kept & rows.on_topic], minlength=how.walkers) > 0
@@ -189,7 +189,7 @@ def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
 
 
 def _estimates(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, Any]:
-    """The estimates, by the names that `Sampled` has for them."""
+    """Return the estimates, by the names that `Sampled` has for them."""
     held, seen, series = found.held, found.seen, found.series
     outs = held.outs[seen.rows.place].astype(np.float64)
     group = [] if found.crawl.rules.trap == "community" else found.group
@@ -208,7 +208,10 @@ def _estimates(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, An
 
 
 def lacking(series: Series) -> float | None:
-    """How many more draws make the interval of any share +- 5 points at most, about; None: there are too few to say."""
+    """Return how many more draws make the interval of any share +- 5 points at most, about.
+
+    None: there are too few to say.
+    """
     if series.visits < 2:
         return None
     effective, freedom = series.floor
@@ -217,7 +220,7 @@ def lacking(series: Series) -> float | None:
 
 
 def spoken(traces: Traces, nodes: Sequence[int], by: int) -> dict[int, str]:
-    """The language that most posts of an account are in, of those that campaign `by` read; ties by name."""
+    """Return the language that most posts of an account are in, of those that campaign `by` read; ties by name."""
     found = languages(traces.connection, nodes, by)
     return {
         node: min((lang for lang in counts), key=lambda lang: (-counts[lang], lang))
@@ -227,7 +230,7 @@ def spoken(traces: Traces, nodes: Sequence[int], by: int) -> dict[int, str]:
 
 
 def _tells(lang: str) -> bool:
-    """Whether it is a language: X says und, zxx, qme, qht, ... of posts that are names, tags or links only."""
+    """Return whether it is a language: X says und, zxx, qme, qht, ... of posts that are names, tags or links only."""
     return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
 
 

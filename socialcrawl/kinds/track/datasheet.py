@@ -50,7 +50,7 @@ def tell_choice(track: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cash(track: Mapping[str, Any]) -> Iterator[str]:
-    """How OPIC's cash flows, and what importance remembers of it."""
+    """Yield how OPIC's cash flows, and what importance remembers of it."""
     if track.get("topical"):
         yield "OPIC's cash goes along links in proportion to how often the topic occurs in the posts that make them"
     if extra := track.get("extra"):

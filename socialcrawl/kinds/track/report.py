@@ -236,7 +236,7 @@ class _Course:
 
 
 def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
-    """The crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
+    """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
     return make_track(settings, remember_seeds(settings, names, traces.topics(whole.id)))
 
@@ -294,7 +294,7 @@ def _young(crawl: Track) -> tuple[float, float] | None:
 
 
 def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
-    """The mean age of what is held of an account that was read, weighted by importance and not."""
+    """Return the mean age of what is held of an account that was read, weighted by importance and not."""
     read = crawl.picture.rows(CRAWLED)
     if not len(read):
         return None, None
@@ -305,7 +305,7 @@ def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
 
 
 def _yields(visits: Sequence[tuple[str, int, int]], sent: Mapping[str, int]) -> list[Yield]:
-    """What visits brought: first ones, seeds included, and returns."""
+    """Return what visits brought: first ones, seeds included, and returns."""
     found = []
     for shown, acts in (("expand", ("seed", "expand")), ("recrawl", ("recrawl",))):
         some = [(posts, links) for act, posts, links in visits if act in acts]

@@ -48,7 +48,7 @@ class Plan:
 
 
 def plan(world: World, draw: Draw, steps: int, work: Work) -> Plan:
-    """The sets of seeds, and `steps`, or fewer where no set reaches so many nodes.
+    """Return the sets of seeds, and `steps`, or fewer where no set reaches so many nodes.
 
     A set has at most one in ten of the nodes it is drawn from, so that what is to be found is not given away; as many
     as `draw` says where `work` insists.
@@ -73,7 +73,10 @@ def plan(world: World, draw: Draw, steps: int, work: Work) -> Plan:
 
 
 def reach(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
-    """How many nodes can be crawled from `seeds`, themselves left out; it stops counting at `enough` or above."""
+    """Return how many nodes can be crawled from `seeds`, themselves left out.
+
+    It stops counting at `enough` or above.
+    """
     seen = np.zeros(graph.size, bool)
     seen[list(seeds)] = True
     edge = np.array(seeds, np.int64)
@@ -125,7 +128,10 @@ def _jobs(experiment: Experiment, plan: Plan, variant: str, seed: int) -> list[J
 
 
 def _curve(out: Path, job: Job, beta: Floats, objective: str) -> tuple[Floats, float]:
-    """The score at the points of the curve, from the steps, so that one replay serves any objective; the seconds."""
+    """Return the score at the points of the curve, from the steps, so that one replay serves any objective.
+
+    The seconds.
+    """
     result = results(out, ["steps", "seconds"], [job.key])
     steps = result.column("steps")[0].values.to_numpy()
     curve = np.concatenate([[0.0], np.cumsum(scored(np.asarray(beta[steps]), objective))])

@@ -24,26 +24,26 @@ class Curves:
         return list(dict.fromkeys(graph for graph, _ in self._at))
 
     def variants(self, graph: str) -> list[str]:
-        """The variants on a graph, in the order of the rows."""
+        """Return the variants on a graph, in the order of the rows."""
         return [variant for where, variant in self._at if where == graph]
 
     def of(self, graph: str, variant: str, column: str) -> Floats:
-        """One column, shape (sets, points)."""
+        """Return one column, shape (sets, points)."""
         here = self._at[graph, variant]
         sets = int(self.rows["set"][here][-1]) + 1
         return np.asarray(self.rows[column][here]).reshape(sets, -1)
 
     def steps(self, graph: str) -> NDArray[np.int64]:
-        """The steps of the points on a graph, shape (points,)."""
+        """Return the steps of the points on a graph, shape (points,)."""
         return np.asarray(self.of(graph, self.variants(graph)[0], "step")[0], np.int64)
 
     def at(self, graph: str, variant: str, column: str, step: int) -> Floats:
-        """One column at a step that is a point, shape (sets,)."""
+        """Return one column at a step that is a point, shape (sets,)."""
         return self.of(graph, variant, column)[:, int(np.searchsorted(self.steps(graph), step))]
 
 
 def summed_up(curves: Curves) -> Table:
-    """The means over the sets of seeds at the round steps: a row for each graph, variant and step.
+    """Return the means over the sets of seeds at the round steps: a row for each graph, variant and step.
 
     Columns: graph, variant, step, sets, score and relative, each with its standard error over the sets and the ends of
     its 95 % interval (NAME_error, NAME_low, NAME_high), seconds (the mean of a whole crawl).
@@ -59,7 +59,7 @@ def summed_up(curves: Curves) -> Table:
 
 
 def pairs(curves: Curves) -> Table:
-    """What each variant is above each later one, compared set by set at the round steps.
+    """Return what each variant is above each later one, compared set by set at the round steps.
 
     Columns: graph, step, sets, one, other, difference (of the shares of the reference's score), difference_error,
     difference_low and difference_high (its 95 % interval), difference_p, difference_holm (as of `tested`, over all
@@ -89,7 +89,7 @@ def _row(curves: Curves, graph: str, variant: str, step: int) -> dict[str, str |
 
 
 def shortfalls(curves: Curves) -> Table:
-    """The means over the sets of what `precision` found.
+    """Return the means over the sets of what `precision` found.
 
     Columns: graph, variant, step, sets, difference with its standard error and interval, as of `summed_up`.
     """

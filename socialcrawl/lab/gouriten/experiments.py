@@ -112,7 +112,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 
 
 def chosen(name: str, variants: tuple[str, ...] = (), draw: Draw | None = None, steps: int | None = None) -> Experiment:
-    """The experiment called `name`, with other variants, sets of seeds or steps where they are given."""
+    """Return the experiment called `name`, with other variants, sets of seeds or steps where they are given."""
     paper = EXPERIMENTS[name]
     return replace(
         paper,
@@ -123,7 +123,7 @@ def chosen(name: str, variants: tuple[str, ...] = (), draw: Draw | None = None, 
 
 
 def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> Setup:
-    """What a variant replays.
+    """Return what a variant replays.
 
     Raises:
         SettingsError: a word of the variant is no field of `Setup`, or its value is none.
@@ -143,7 +143,7 @@ def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> Setup
 
 
 def _typed(name: str, value: str) -> str | int | float:
-    """The value of a field, of the field's type."""
+    """Return the value of a field, of the field's type."""
     if name in ("strategy", "start"):
         return value
     try:

@@ -30,7 +30,7 @@ class Sides(NamedTuple):
 
 
 def sides(graph: KnownGraph, kind: str) -> Sides:
-    """The features over the links of the whole graph, as nobody knows them during a crawl.
+    """Return the features over the links of the whole graph, as nobody knows them during a crawl.
 
     Args:
         graph: where.

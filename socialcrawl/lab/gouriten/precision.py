@@ -38,13 +38,15 @@ class Led:
         self.graph, self.way, self.beta = graph, way, beta
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
-        """The next row of the way; as its score the true value of the estimator's best of the frontier."""
+        """Return the next row of the way; as its score the true value of the estimator's best of the frontier."""
         rows, _ = frontier.best(1, n)
         return np.array([self.graph.row(Node(int(self.way[n])))]), self.beta[self.graph.nodes(rows)]
 
 
 def wished(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArray[np.int64]) -> Floats:
-    """The true value of what `estimator` ranks first at each step of `way`, from which it learns; shape (len(way),).
+    """Return the true value of what `estimator` ranks first at each step of `way`, from which it learns.
+
+    Shape (len(way),).
 
     Args:
         graph: where.
@@ -62,7 +64,7 @@ def wished(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArr
 
 
 def precision(experiment: Experiment, plan: Plan, work: Work, window: int) -> tuple[Table, Table]:
-    """What each variant's first choice falls short of the reference's, along the reference's crawl.
+    """Return what each variant's first choice falls short of the reference's, along the reference's crawl.
 
     Both tables have the columns graph, variant, set, step, difference: the value of the reference's first choice less
     that of the variant's. The first has a row for each of `measures.points`, the mean of the last `window` steps (of
@@ -93,19 +95,22 @@ def precision(experiment: Experiment, plan: Plan, work: Work, window: int) -> tu
 
 
 def parted(steps: int) -> NDArray[np.int64]:
-    """The ends of the parts of a crawl: 10, 100, 1000, ... as far as they go, and its last step."""
+    """Return the ends of the parts of a crawl: 10, 100, 1000, ... as far as they go, and its last step."""
     return np.array([*(end for end in (10**power for power in range(1, 10)) if end < steps), steps], np.int64)
 
 
 def means_between(values: Floats, ends: NDArray[np.int64]) -> Floats:
-    """The mean of the values since the end before, up to each of `ends` (counted from 1); NaN where there are none."""
+    """Return the mean of the values since the end before, up to each of `ends` (counted from 1).
+
+    NaN where there are none.
+    """
     begins = [0, *ends[:-1].tolist()]
     some = [values[begin:end] for begin, end in zip(begins, ends.tolist(), strict=True)]
     return np.array([one.mean() if len(one) else np.nan for one in some])
 
 
 def taken(values: Floats, at: NDArray[np.int64]) -> Floats:
-    """The values at those steps, counted from 1; NaN after the last."""
+    """Return the values at those steps, counted from 1; NaN after the last."""
     inside = at <= len(values)
     return np.where(inside, values[np.where(inside, at, 1) - 1], np.nan)
 

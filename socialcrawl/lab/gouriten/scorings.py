@@ -25,7 +25,7 @@ SCORINGS: Mapping[str, Callable[[NDArray[np.int64]], Floats]] = {
 
 
 def scorings(experiment: Experiment, usual: Plan, work: Work, folder: Path) -> Table:
-    """The experiment on one graph under f and under each of SCORINGS, from the same sets of seeds.
+    """Return the experiment on one graph under f and under each of SCORINGS, from the same sets of seeds.
 
     Columns: those of `crawls` and scoring, as_f: the score by f of the crawl that was steered by the other scoring, as
     a share of that of the same variant steered by f. `relative` compares within a scoring.
@@ -50,7 +50,7 @@ def scorings(experiment: Experiment, usual: Plan, work: Work, folder: Path) -> T
 
 
 def last_of(curves: Table) -> Table:
-    """The means over the sets at the last step, a row for each graph, scoring and variant.
+    """Return the means over the sets at the last step, a row for each graph, scoring and variant.
 
     Columns: graph, scoring, variant, step, sets, relative and as_f, each with its standard error and the ends of its
     95 % interval (NAME_error, NAME_low, NAME_high).
@@ -87,7 +87,7 @@ def _with(rows: Table, scoring: str, by_f: Floats, plain: Table) -> Table:
 
 
 def _rescored(world: World, name: str, scoring: Callable[[NDArray[np.int64]], Floats], folder: Path) -> World:
-    """The same graph with other values, written again: a replay of it is known by what is in its files."""
+    """Return the same graph with other values, written again: a replay of it is known by what is in its files."""
     there = replace(world, folder=folder / f"{world.folder.stem}-{name}")
     folder.mkdir(parents=True, exist_ok=True)
     write(rescored(world.open(), scoring), there.folder)

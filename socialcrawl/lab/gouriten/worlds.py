@@ -34,7 +34,7 @@ class World:
     folder: Path
 
     def open(self) -> KnownGraph:
-        """The graph, memory-mapped."""
+        """Return the graph, memory-mapped."""
         return read(self.folder)
 
 
@@ -64,7 +64,7 @@ class Wanted:
 
 
 def worlds(wanted: Wanted, out: Path) -> list[World]:
-    """The graphs that are wanted; those that `out` has not yet are made.
+    """Return the graphs that are wanted; those that `out` has not yet are made.
 
     A file's graph is made again when the file has changed. Graphs that were given are left where they are.
 
@@ -85,7 +85,7 @@ def worlds(wanted: Wanted, out: Path) -> list[World]:
 
 
 def rescored(graph: KnownGraph, scoring: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> KnownGraph:
-    """The graph with another function of the counts than f(x) = 1 + ln x, which its values and weights are of.
+    """Return the graph with another function of the counts than f(x) = 1 + ln x, which its values and weights are of.
 
     Args:
         graph: its values and weights are f of whole numbers.
@@ -100,7 +100,7 @@ def rescored(graph: KnownGraph, scoring: Callable[[NDArray[np.int64]], NDArray[n
 
 
 def _counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The occurrences x of which `values` are f(x)."""
+    """Return the occurrences x of which `values` are f(x)."""
     counts = np.where(values > 0, np.exp(values - 1.0), 0.0)
     whole = np.rint(counts)
     off = np.abs(counts - whole) > 1e-6 * np.maximum(whole, 1.0)
@@ -145,7 +145,7 @@ def _generated(topic: str, wanted: Wanted, out: Path) -> World:
 
 
 def _kept(world: World, origin: list[str | int], make: Callable[[], KnownGraph]) -> World:
-    """The world, whose graph was made now if it was not there, or is there but of another origin."""
+    """Return the world, whose graph was made now if it was not there, or is there but of another origin."""
     note = world.folder.with_name(f"{world.folder.name}.json")
     text = json.dumps(origin) + "\n"
     if not (world.folder.is_dir() and note.is_file() and note.read_text("utf-8") == text):
@@ -157,6 +157,6 @@ def _kept(world: World, origin: list[str | int], make: Callable[[], KnownGraph])
 
 
 def _plain(name: str) -> str:
-    """A name for a folder: letters, digits, - and _ stay; a checksum tells apart what would be the same."""
+    """Return a name for a folder: letters, digits, - and _ stay; a checksum tells apart what would be the same."""
     kept = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in name)
     return kept if kept == name else f"{kept}-{zlib.crc32(name.encode()):08x}"

@@ -15,7 +15,7 @@ CHUNK = 2**20  # links looked at at a time: some tens of MB, whatever the graph
 
 
 def checked(graph: KnownGraph) -> KnownGraph:
-    """The graph, found sound: its arrays of the types that `KnownGraph` names, each link once, none to itself.
+    """Return the graph, found sound: its arrays of the types that `KnownGraph` names, each link once, none to itself.
 
     Self-links are left out. Duplicate links u -> v are merged: their weights are added, at the first one's place among
     u's links. Arrays that need no change are not copied; the links are looked at in chunks.
@@ -119,7 +119,7 @@ def _check_targets(indptr: NDArray[np.int64], indices: NDArray[Any], size: int) 
 
 
 def _simple(indptr: NDArray[np.int64], indices: NDArray[Any], alpha: NDArray[np.float64], size: int) -> Rows:
-    """The links, each once and none to its own node; the same arrays where they are so already."""
+    """Return the links, each once and none to its own node; the same arrays where they are so already."""
     clean, parts = True, []
     for rows in _chunks(indptr):
         links = slice(int(indptr[rows.start]), int(indptr[rows.stop]))

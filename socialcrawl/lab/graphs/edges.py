@@ -46,7 +46,7 @@ def from_edges(
     scoring: Scoring = worth,
     say: Callable[[str], None] = lambda line: None,
 ) -> KnownGraph:
-    """The graph of a list of edges, which lead from the first name to the second.
+    """Return the graph of a list of edges, which lead from the first name to the second.
 
     Parallel edges make one link: alpha(u, v) = the sum of their weights, or, where the list has none, f(their number).
     beta(u) is what `values` says, 0 for a node it does not name; without `values` every node has value 1. Nodes are
@@ -83,7 +83,7 @@ def from_edges(
 
 
 def _alone(path: Path | str, values: Any, names: Sequence[str], of: int) -> str:
-    """Names of values that no edge has."""
+    """Return names of values that no edge has."""
     where = "the values" if isinstance(values, Mapping) else values
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     shown = ", ".join(name[:60] for name in names[:SHOWN])
@@ -130,7 +130,9 @@ def _from_text(path: Path) -> _Edges:
 
 
 def _named(place: str, words: Sequence[str]) -> tuple[int, int] | None:
-    """The places of source and target in the first line of a text, where that names the columns; the weight is third.
+    """Return the places of source and target in the first line of a text, where that names the columns.
+
+    The weight is third.
 
     Raises:
         SettingsError: it looks so, but the names are not known.
@@ -161,7 +163,7 @@ def _from_table(path: Path, table: Any) -> _Edges:
 
 
 def _plain(table: Any) -> Any:
-    """A table with the names of its columns in lower case, unless two would then be the same."""
+    """Return a table with the names of its columns in lower case, unless two would then be the same."""
     low = [name.strip().lower() for name in table.column_names]
     return table.rename_columns(low) if len({*low}) == len(low) else table
 
@@ -189,7 +191,7 @@ def _weights(path: Path, table: Any, name: str) -> NDArray[np.float64]:
 
 
 def _values(values: Path | str | Mapping[str, float]) -> dict[str, float]:
-    """The values by name, all of them finite and not negative."""
+    """Return the values by name, all of them finite and not negative."""
     given: dict[str, float] = {}
     if isinstance(values, Mapping):
         given = {str(name): float(value) for name, value in values.items()}
@@ -205,7 +207,7 @@ def _values(values: Path | str | Mapping[str, float]) -> dict[str, float]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """The rows of a file of values: (where it is, a name, its value)."""
+    """Yield the rows of a file of values: (where it is, a name, its value)."""
     ending = Path(path.name.lower().removesuffix(".gz")).suffix
     first = None if ending in (".parquet", ".pq") else next(_lines(path), (0, []))[1]
     headed = first is not None and not any(map(is_number, first)) and any(_bare(word) in VALUED for word in first)
@@ -232,7 +234,7 @@ def _bare(word: str) -> str:
 
 
 def _rows_of(path: Path, table: Any) -> Iterator[tuple[str, str, str]]:
-    """The same, of a table whose columns have names."""
+    """Yield the same, of a table whose columns have names."""
     value = next((name for name in VALUED if name in table.column_names), None)
     name = next((name for name in table.column_names if name != value), None)
     if value is None or name is None:
@@ -252,7 +254,7 @@ def _number(word: str, place: str) -> float:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The lines that are neither blank nor comments, as words, with their numbers."""
+    """Yield the lines that are neither blank nor comments, as words, with their numbers."""
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give the path of a file.")
     try:

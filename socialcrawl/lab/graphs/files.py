@@ -32,7 +32,7 @@ _OURS = {*(f"{name}.npy" for name in ARRAYS), MARKER, NAMES}
 
 
 def read(path: Path | str) -> KnownGraph:
-    """The graph of a folder of `.npy` (memory-mapped, so that a big one opens at once) or of a `.npz`.
+    """Return the graph of a folder of `.npy` (memory-mapped, so that a big one opens at once) or of a `.npz`.
 
     What `write` did not write goes through `checked`.
 
@@ -77,7 +77,7 @@ def write(graph: KnownGraph, folder: Path | str) -> None:
 
 
 def read_seeds(path: Path | str, graph: KnownGraph) -> list[int]:
-    """The rows that a text file names, one a line, in the order given; a row named again counts once.
+    """Return the rows that a text file names, one a line, in the order given; a row named again counts once.
 
     Blank lines and lines that begin with # are skipped. Where the nodes have names, a file may give those instead: it
     does if any line is no whole number. A name may have @ before it, also so that a file of numbers is read as names.
@@ -110,7 +110,7 @@ def _row(place: str, word: str, size: int) -> int:
 
 
 def _rows_named(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[int]:
-    """The rows of the nodes that some words name."""
+    """Return the rows of the nodes that some words name."""
     wanted = {form for _, word in words for form in _forms(word)}
     found: dict[str, list[int]] = {}
     for row, name in enumerate(names):  # there may be millions
@@ -128,7 +128,7 @@ def _rows_named(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[
 
 
 def _forms(word: str) -> list[str]:
-    """What a node may be called whom a line names, best first."""
+    """Return what a node may be called whom a line names, best first."""
     bare = word.removeprefix("@")
     return [word, bare, word.lower(), bare.lower()]
 

@@ -17,7 +17,7 @@ Rows = tuple[NDArray[np.int64], NDArray[np.int64] | NDArray[np.int32], NDArray[n
 
 
 def gathered(rows: range, size: int, source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any]) -> Rows:
-    """The links of some rows without self-links, parallel ones added up at the first one's place.
+    """Return the links of some rows without self-links, parallel ones added up at the first one's place.
 
     Args:
         rows: consecutive nodes, to which all sources belong.
@@ -40,7 +40,7 @@ def gathered(rows: range, size: int, source: NDArray[Any], target: NDArray[Any],
 
 
 def offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """The places where rows of these lengths begin, and the end of the last: int64[n + 1]."""
+    """Return the places where rows of these lengths begin, and the end of the last: int64[n + 1]."""
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 
 
@@ -50,7 +50,7 @@ def fitting(indices: NDArray[Any], size: int) -> NDArray[np.int64] | NDArray[np.
 
 
 def scored(counts: NDArray[Any], scoring: Scoring) -> NDArray[np.float64]:
-    """The values of counted occurrences, float64 of the same length; `scoring` is asked once for each count.
+    """Return the values of counted occurrences, float64 of the same length; `scoring` is asked once for each count.
 
     Raises:
         SettingsError: the scoring gives a negative, infinite or undefined value, or one other than 0 for 0.

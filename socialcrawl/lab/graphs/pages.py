@@ -24,7 +24,7 @@ COLUMNS = ("key", "text", "links")
 def from_pages(
     pages: Path | str | Mapping[str, Sequence[Any]], topic: Topic, scoring: Scoring = worth, window: int = 100
 ) -> KnownGraph:
-    """The graph of all pages and all pages they link to.
+    """Return the graph of all pages and all pages they link to.
 
     beta(u) = f(occurrences in u's text); alpha(u, v) = f(occurrences in a window around the link from u to v): the
     link's text itself and `window // 2` characters either side of it. A word that the window's edge cuts is outside.

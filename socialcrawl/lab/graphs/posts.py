@@ -9,7 +9,7 @@ from socialcrawl.sources.known import KnownGraph
 
 
 def from_posts(posts: Posts, topic: Topic, scoring: Scoring = worth) -> KnownGraph:
-    """The graph of all authors and all names they mention.
+    """Return the graph of all authors and all names they mention.
 
     beta(u) = f(occurrences in u's posts); alpha(u, v) = f(occurrences in u's posts that mention v), a post counted once
     for each name it mentions. Nodes are numbered by first appearance, post after post: the author, then the mentions in

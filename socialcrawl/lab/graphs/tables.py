@@ -11,7 +11,7 @@ from socialcrawl.imports.trouble import Trouble
 
 
 def parquet_table(path: Path) -> Any:
-    """A Parquet file as a pyarrow.Table.
+    """Return a Parquet file as a pyarrow.Table.
 
     Raises:
         SettingsError: there is no such file, or it cannot be read.
@@ -20,7 +20,7 @@ def parquet_table(path: Path) -> Any:
 
 
 def csv_table(path: Path) -> Any:
-    """A CSV file with a header as a pyarrow.Table of text columns.
+    """Return a CSV file with a header as a pyarrow.Table of text columns.
 
     Raises:
         SettingsError: there is no such file, or it cannot be read.
@@ -39,7 +39,7 @@ def csv_table(path: Path) -> Any:
 
 
 def lacking(path: Path, table: Any, needed: tuple[str, ...]) -> SettingsError:
-    """The complaint that a table has not the columns it needs."""
+    """Return the complaint that a table has not the columns it needs."""
     found = ", ".join(table.column_names) or "none"
     return SettingsError(
         f"{path} needs the columns {', '.join(needed)}; it has {found}. Rename the columns of the file."
@@ -47,7 +47,7 @@ def lacking(path: Path, table: Any, needed: tuple[str, ...]) -> SettingsError:
 
 
 def strings(table: Any, name: str) -> Any:
-    """A column as one array of strings, whatever plain type it was; null stays null.
+    """Return a column as one array of strings, whatever plain type it was; null stays null.
 
     Raises:
         SettingsError: the column holds what is no text, such as lists.
@@ -77,7 +77,10 @@ def _opened(path: Path, reader: Any) -> Any:
 
 
 def _bad_row(path: Path) -> str | None:
-    """The first row of a CSV file that cannot be read, and why, by the reader of imports; None where it finds none."""
+    """Return the first row of a CSV file that cannot be read, and why, by the reader of imports.
+
+    None where it finds none.
+    """
     trouble = Trouble()
     try:
         with path.open("rb") as raw:

@@ -101,7 +101,7 @@ class World:
 
 
 def world(name: str, graph: TimeGraph, setting: Setting) -> World:
-    """A time graph with the targets of the instants at which crawls are looked at.
+    """Return a time graph with the targets of the instants at which crawls are looked at.
 
     Raises:
         SettingsError: the crawl would begin after the last link, or have more than `MOST` fetches.
@@ -144,7 +144,7 @@ def source_of(world: World, seed: int) -> int:
 
 
 def jobs(world: World, expansions: Sequence[str], recrawls: Sequence[str], seeds: Sequence[int]) -> list[Job]:
-    """A crawl for each pair of policies and each seed, those of one seed together."""
+    """Return a crawl for each pair of policies and each seed, those of one seed together."""
     graph = world.graph
     mark = fingerprint(graph.indptr, graph.targets, graph.times)
     sources = {seed: source_of(world, seed) for seed in seeds}
@@ -196,7 +196,7 @@ def tracked(world: World, expansion: str, recrawl: str, seed: int, source: int) 
 
 
 def measured(progress: Progress, nodes: Ints) -> dict[str, float | int]:
-    """The four measures of a crawl against the targets `nodes` (NaN where there are none), and sizes."""
+    """Return the four measures of a crawl against the targets `nodes` (NaN where there are none), and sizes."""
     crawled, known = int(progress.crawled.sum()), int(progress.known.sum())
     hit, seen = int(progress.crawled[nodes].sum()), int(progress.known[nodes].sum())
     size, k = len(progress.crawled), len(nodes)

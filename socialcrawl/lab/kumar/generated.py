@@ -63,7 +63,7 @@ class _People:
 
 
 def generate(shape: Shape) -> TimeGraph:
-    """The time graph of that shape; time 0 is where it begins, times are whole seconds."""
+    """Return the time graph of that shape; time 0 is where it begins, times are whole seconds."""
     rng = generator(shape.seed, "time graph", 0)
     people = _people(shape, rng)
     posts, sources = _posts(shape, people, rng)
@@ -98,7 +98,7 @@ def _posts(shape: Shape, people: _People, rng: np.random.Generator) -> tuple[Flo
 
 
 def _targets(shape: Shape, people: _People, when: Floats, sources: Ints, rng: np.random.Generator) -> Ints:
-    """Whom each link names: a friend who is there, or anybody by the attention of the hour, int64[m]."""
+    """Return whom each link names: a friend who is there, or anybody by the attention of the hour, int64[m]."""
     slots = (when / SLOT).astype(np.int64)
     targets = np.empty(len(when), np.int64)
     bursts = _bursts(shape, rng)
@@ -116,7 +116,7 @@ def _targets(shape: Shape, people: _People, when: Floats, sources: Ints, rng: np
 
 
 def _bursts(shape: Shape, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
-    """The bursts: who, when (seconds), and how loud (times its fame)."""
+    """Return the bursts: who, when (seconds), and how loud (times its fame)."""
     number = int(rng.poisson(FEW * shape.nodes * shape.days))
     who = rng.integers(0, shape.nodes, number)
     return who, rng.random(number) * shape.days * DAY, LOUD * rng.random(number)

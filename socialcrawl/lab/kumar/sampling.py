@@ -31,7 +31,7 @@ class Sample:
         self._next = 0  # all before were crawled, and stay so
 
     def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
-        """The first node of the order that was not crawled and is not barred; None when all were."""
+        """Return the first node of the order that was not crawled and is not barred; None when all were."""
         while self._next < len(self._order) and picture.is_crawled(self._order[self._next]):
             self._next += 1
         for place in range(self._next, len(self._order)):
@@ -42,7 +42,9 @@ class Sample:
 
 
 def choice(expansion: str, recrawl: str, p: float, seed: int, weights: Floats | None) -> Choice:
-    """A mixture of policies; `weights` (float64[n]) are those of an expansion that samples, None for one that crawls.
+    """Return a mixture of policies.
+
+    `weights` (float64[n]) are those of an expansion that samples, None for one that crawls.
 
     Raises:
         SettingsError: there is no such policy, or p is out of range.

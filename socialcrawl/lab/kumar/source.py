@@ -19,7 +19,7 @@ class Ticking:
         self.fetches = 0
 
     def now(self) -> float:
-        """The instant of the fetch that comes next, seconds."""
+        """Return the instant of the fetch that comes next, seconds."""
         return self.begin + self.fetches * self.every
 
     def tick(self) -> None:
@@ -49,11 +49,11 @@ class Windowed:
         self._indptr, self._times, self._targets = graph.indptr.tolist(), graph.times.tolist(), graph.targets.tolist()
 
     def width(self, act: Act) -> int:
-        """One node a pick."""
+        """Return one node a pick."""
         return 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """A conversation a pick."""
+        """Return a conversation a pick."""
         return [self._talk(pick) for pick in batch]
 
     def mark(self, at: float) -> str:
@@ -61,7 +61,7 @@ class Windowed:
         return repr(math.nextafter(at, -math.inf))
 
     def outcome(self, pick: Pick, now: float) -> Outcome:
-        """What a fetch at `now` (seconds) answers to a pick."""
+        """Return what a fetch at `now` (seconds) answers to a pick."""
         low, high = self._indptr[pick.node], self._indptr[pick.node + 1]
         first = bisect_left(self._times, now - self.window, low, high)
         if pick.since:

@@ -59,7 +59,7 @@ class Fixed:
 
 
 def fixed(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -> Fixed:
-    """A graph with its targets; as many steps as it has nodes, where it has fewer than `steps`.
+    """Return a graph with its targets; as many steps as it has nodes, where it has fewer than `steps`.
 
     Raises:
         SettingsError: there are no targets or steps.
@@ -73,7 +73,7 @@ def fixed(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -
 
 
 def jobs(there: Fixed, expansions: Sequence[str], seeds: Sequence[int]) -> list[Job]:
-    """A crawl for each expansion and seed."""
+    """Return a crawl for each expansion and seed."""
     graph = there.graph
     mark = fingerprint(graph.indptr, graph.indices)
     first = sources(there, seeds)
@@ -89,7 +89,7 @@ def jobs(there: Fixed, expansions: Sequence[str], seeds: Sequence[int]) -> list[
 
 
 def sources(there: Fixed, seeds: Sequence[int]) -> dict[int, int]:
-    """The node that the crawls of each seed begin with: any of the largest strongly connected component."""
+    """Return the node that the crawls of each seed begin with: any of the largest strongly connected component."""
     inside = largest_component(there.graph.indptr, np.asarray(there.graph.indices, np.int64))
     return {seed: int(generator(seed, "source", 0).choice(inside)) for seed in seeds}
 
@@ -127,7 +127,7 @@ def discovered(there: Fixed, expansion: str, seed: int, source: int) -> Table:
 
 
 def _weights(there: Fixed, expansion: str) -> Floats | None:
-    """What a sampler draws by, float64[n]: in-degree (I), in- plus out-degree (IO), 1 (U); None for a crawl."""
+    """Return what a sampler draws by, float64[n]: in-degree (I), in- plus out-degree (IO), 1 (U); None for a crawl."""
     if expansion == "sample-u":
         return np.ones(there.graph.size)
     if expansion in ("sample-i", "sample-io"):

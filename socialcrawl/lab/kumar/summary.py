@@ -13,12 +13,12 @@ SPARSE = 8  # points of a curve that a table for reading has
 
 
 def variants(rows: Table, by: Sequence[str]) -> list[tuple[str, ...]]:
-    """The different values of the columns `by`, in order of first appearance."""
+    """Return the different values of the columns `by`, in order of first appearance."""
     return list(dict.fromkeys(zip(*(rows[name].tolist() for name in by), strict=True)))
 
 
 def picked(rows: Table, by: Sequence[str], values: Sequence[str]) -> Table:
-    """The rows whose columns `by` have `values`."""
+    """Return the rows whose columns `by` have `values`."""
     kept = np.ones(len(next(iter(rows.values()))), bool)
     for name, value in zip(by, values, strict=True):
         kept &= rows[name] == value
@@ -26,7 +26,7 @@ def picked(rows: Table, by: Sequence[str], values: Sequence[str]) -> Table:
 
 
 def over_seeds(rows: Table, x: str, column: str) -> tuple[Floats, list[Mean]]:
-    """The points x of a curve, float64[p], and the mean of `column` over the seeds at each of them.
+    """Return the points x of a curve, float64[p], and the mean of `column` over the seeds at each of them.
 
     Args:
         rows: of one variant: for each seed, the same points.
@@ -45,7 +45,7 @@ def drawn(rows: Table, x: str, column: str) -> tuple[Floats, Floats, Floats]:
 
 
 def averaged(rows: Table, column: str) -> Mean:
-    """The mean over all points of a variant's curves, then over seeds."""
+    """Return the mean over all points of a variant's curves, then over seeds."""
     return mean(_by_seed(rows, (column,))[column])
 
 
@@ -83,7 +83,7 @@ def told(found: Mapping[str, Mean]) -> dict[str, float]:
 
 
 def pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Table:
-    """How far each variant is above each other one of its graph, seed by seed, as means over the whole curve.
+    """Return how far each variant is above each other one of its graph, seed by seed, as means over the whole curve.
 
     Columns: graph, variant, other (the columns `by` joined by " + "), seeds, and each of `columns` with the standard
     error (0 for one seed) and the interval of the difference, smaller than those of the means where seeds matter more
@@ -105,13 +105,13 @@ def pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Table:
 
 
 def _turned(name: str, found: Mapping[str, float]) -> dict[str, float]:
-    """The cells of a difference the other way round."""
+    """Return the cells of a difference the other way round."""
     ends = {name: -found[name], f"{name}_low": -found[f"{name}_high"], f"{name}_high": -found[f"{name}_low"]}
     return {**found, **ends}
 
 
 def _by_seed(rows: Table, columns: Sequence[str]) -> dict[str, Floats]:
-    """The mean over the whole curve, a number a seed, ascending."""
+    """Return the mean over the whole curve, a number a seed, ascending."""
     seeds = np.unique(rows["seed"])
     return {
         name: np.array([_whole(np.asarray(rows[name][rows["seed"] == seed], np.float64)) for seed in seeds])

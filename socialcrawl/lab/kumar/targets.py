@@ -24,7 +24,9 @@ class Targets:
 
 
 def top(degree: Ints, k: int) -> Ints:
-    """The k nodes of highest `degree` (int64[n]), ascending; ties by their numbers (setting); no node of degree 0.
+    """Return the k nodes of highest `degree` (int64[n]), ascending; ties by their numbers (setting).
+
+    No node of degree 0.
 
     Fewer than k where fewer have a link in: a node that nobody links to is not authoritative, whatever its number.
     """

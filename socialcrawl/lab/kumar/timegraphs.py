@@ -58,7 +58,7 @@ class TimeGraph:
         return float(self.times[self.order[-1]])
 
     def sources(self) -> Ints:
-        """The node that each link comes from, int64[m]."""
+        """Return the node that each link comes from, int64[m]."""
         return np.repeat(np.arange(self.size), np.diff(self.indptr))
 
     def out(self, node: int, begin: float, end: float) -> Ints:
@@ -69,7 +69,7 @@ class TimeGraph:
 
 
 def time_graph(sources: Ints, targets: Ints, times: Floats, size: int) -> TimeGraph:
-    """The time graph of m links among `size` nodes; links of a node to itself are left out.
+    """Return the time graph of m links among `size` nodes; links of a node to itself are left out.
 
     Args:
         sources: int64[m], 0 to size - 1.
@@ -93,7 +93,9 @@ def time_graph(sources: Ints, targets: Ints, times: Floats, size: int) -> TimeGr
 
 
 def read_times(path: Path) -> TimeGraph:
-    """The time graph of a file, Parquet or CSV, with columns a, b, ts (or src, dst, ts; or source, target, time).
+    """Return the time graph of a file, Parquet or CSV, with columns a, b, ts (or src, dst, ts.
+
+    Or source, target, time).
 
     Nodes are called by any text and numbered in the order of their names' first appearance: sources first, then
     targets that are no sources. Times are numbers of seconds, from whenever; or, throughout, ISO times or Parquet's own
@@ -113,7 +115,9 @@ def read_times(path: Path) -> TimeGraph:
 
 
 def within(graph: TimeGraph, begin: float, end: float) -> TimeGraph:
-    """The part of a time graph whose links arrived from `begin` to `end`, both included; nodes without any are gone.
+    """Return the part of a time graph whose links arrived from `begin` to `end`, both included.
+
+    Nodes without any are gone.
 
     Raises:
         SettingsError: there is no link in that span.
@@ -126,7 +130,7 @@ def within(graph: TimeGraph, begin: float, end: float) -> TimeGraph:
 
 
 def plain(graph: TimeGraph) -> KnownGraph:
-    """The fixed graph of all links ever: each link once, of weight 1; no values (Kumar et al., section II)."""
+    """Return the fixed graph of all links ever: each link once, of weight 1; no values (Kumar et al., section II)."""
     links = np.unique(graph.sources() * graph.size + graph.targets)
     indptr = np.searchsorted(links, np.arange(graph.size + 1) * graph.size)
     return KnownGraph(indptr, links % graph.size, np.ones(len(links)), np.zeros(graph.size))
@@ -142,7 +146,7 @@ def _named(path: Path, table: Any, name: str) -> Any:
 
 
 def numbered(sources: Any, targets: Any) -> tuple[int, Ints, Ints]:
-    """How many nodes two arrays of names have, and their numbers, in the order of first appearance."""
+    """Return how many nodes two arrays of names have, and their numbers, in the order of first appearance."""
     import pyarrow as pa  # noqa: PLC0415
 
     coded = pa.concat_arrays([sources, targets]).dictionary_encode()
@@ -168,7 +172,7 @@ def _times(path: Path, table: Any, name: str) -> Floats:
 
 
 def moments(column: Any) -> Floats:
-    """The times of a column, read as its first one can be; NaN where there is none.
+    """Return the times of a column, read as its first one can be; NaN where there is none.
 
     Raises:
         pyarrow.ArrowException: one is no time, or differs from the first: the complaint is about that one.
@@ -185,7 +189,7 @@ def moments(column: Any) -> Floats:
 
 
 def _seconds(column: Any) -> Floats:
-    """Numbers, or text that stands for numbers, as float64[m]; NaN where there is none."""
+    """Return numbers, or text that stands for numbers, as float64[m]; NaN where there is none."""
     import pyarrow as pa  # noqa: PLC0415
 
     return np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(), np.float64)

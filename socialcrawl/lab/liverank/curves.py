@@ -24,7 +24,7 @@ BY = ("graph", "frame", "way")
 
 
 def jobs(world: World, frame: Frame, seeds: Sequence[int], given: int | None, batch: int) -> list[Job]:
-    """A crawl for each way and seed; one only where no draw decides.
+    """Return a crawl for each way and seed; one only where no draw decides.
 
     Args:
         world: what is tested.
@@ -46,14 +46,14 @@ def jobs(world: World, frame: Frame, seeds: Sequence[int], given: int | None, ba
 
 
 def curve(world: World, frame: str, way: Way, terms: Terms) -> Table:
-    """One cost curve: columns graph, frame, way, seed, z, alpha and cost, a row for each of `ALPHAS`."""
+    """Return one cost curve: columns graph, frame, way, seed, z, alpha and cost, a row for each of `ALPHAS`."""
     costs = cost(ordered(world, way, terms), world.active)
     named = {"graph": world.name, "frame": frame, "way": way.label(terms.z), "seed": terms.seed, "z": terms.z}
     return {key: np.full(len(ALPHAS), value) for key, value in named.items()} | {"alpha": ALPHAS, "cost": costs}
 
 
 def read(curves: Table) -> Table:
-    """The means over the seeds at some alphas.
+    """Return the means over the seeds at some alphas.
 
     Columns: graph, frame, way, z, alpha, seeds, cost, cost_error (the standard error, 0 for one seed), cost_low and
     cost_high (the 95 % interval, NaN for one).

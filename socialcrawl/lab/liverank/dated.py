@@ -70,7 +70,9 @@ class Acts:
 
 
 def dated(path: Path, cut: Cut) -> World:
-    """The world of a file: links with timestamps (columns a, b, ts; src, dst, ts; source, target, time), or posts.
+    """Return the world of a file: links with timestamps (columns a, b, ts; src, dst, ts.
+
+    Source, target, time), or posts.
 
     Links are Parquet or CSV, times seconds since 1970 or ISO times; posts are what `lab.posts` reads. Nodes are those
     of a link (or post) up to the snapshot, numbered by their names' first appearance.
@@ -83,7 +85,7 @@ def dated(path: Path, cut: Cut) -> World:
 
 
 def world_of(name: str, acts: Acts, cut: Cut) -> World:
-    """The old snapshot of some acts, and who of it is active at their end.
+    """Return the old snapshot of some acts, and who of it is active at their end.
 
     Raises:
         SettingsError: nothing was done, or the snapshot does not end before the present begins.
@@ -110,7 +112,7 @@ def world_of(name: str, acts: Acts, cut: Cut) -> World:
 
 
 def _there(acts: Acts, taken: float, *, only: bool) -> tuple[Ints, Ints]:
-    """The nodes of the snapshot, ascending, and for each node its number among them or -1."""
+    """Return the nodes of the snapshot, ascending, and for each node its number among them or -1."""
     here: Flags = np.zeros(acts.size, np.bool_)
     here[acts.actors[acts.times <= taken]] = True
     old = acts.since <= taken

@@ -48,7 +48,7 @@ class Death:
 
 
 def passed(name: str, web: Web, death: Death) -> World:
-    """The web as the old snapshot of a world in which that death has passed."""
+    """Return the web as the old snapshot of a world in which that death has passed."""
     indegree = np.bincount(web.indices, minlength=len(web.sites))
     active = _survivors(web, _frailty(web, indegree, death), death)
     status = _status(web, active, death)
@@ -66,7 +66,7 @@ def _frailty(web: Web, indegree: Ints, death: Death) -> Floats:
 
 
 def _survivors(web: Web, frailty: Floats, death: Death) -> Flags:
-    """Who is left, bool[n]: a page dies when its hazards have added up to a number that was drawn for it."""
+    """Return who is left, bool[n]: a page dies when its hazards have added up to a number that was drawn for it."""
     size = len(frailty)
     end = generator(death.seed, "death", 0).standard_exponential(size)
     into = np.maximum(np.bincount(web.indices, minlength=size), 1)

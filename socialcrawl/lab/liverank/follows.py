@@ -51,7 +51,7 @@ class Shape:
 
 
 def generate(name: str, shape: Shape) -> World:
-    """The follower graph of that shape, and who is active in it."""
+    """Return the follower graph of that shape, and who is active in it."""
     rng = generator(shape.seed, "follower graph", 0)
     fame = rng.pareto(FAME, shape.accounts) + 0.05
     fame = np.minimum(fame, MOST * fame.sum())
@@ -68,7 +68,7 @@ def generate(name: str, shape: Shape) -> World:
 
 
 def _lives(shape: Shape, fame: Floats, busy: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
-    """The status of each account, and the days since its last post; who was gone or mute was seldom famous."""
+    """Return the status of each account, and the days since its last post; who was gone or mute was seldom famous."""
     size = shape.accounts
     zeal = shape.bond * (np.log(fame) + 0.3 * np.log(busy)) + rng.logistic(0.0, 1.5, size)
     order = np.argsort(-zeal, kind="stable")

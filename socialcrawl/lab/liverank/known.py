@@ -14,7 +14,7 @@ REACH = 1_000  # how far apart two numbers are, at most, for a link to say that 
 
 
 def web_of(path: Path) -> Web:
-    """The web of a known graph: a folder or .npz as `lab graph` makes them, or an .npz with offsets and targets.
+    """Return the web of a known graph: a folder or .npz as `lab graph` makes them, or an .npz with offsets and targets.
 
     Sites are blocks of consecutive numbers: see `blocks`.
 

@@ -26,7 +26,7 @@ MANY = 10_000  # tests a batch, where nothing is learned between batches
 
 
 def ordered(world: World, way: Way, terms: Terms) -> Ints:
-    """All nodes in the order in which a way tests them, int64[n]: z nodes first, but for static ranks.
+    """Return all nodes in the order in which a way tests them, int64[n]: z nodes first, but for static ranks.
 
     Dynamic ranks are those of the crawl, others are taken straight; they are the crawl's too (a test says so).
 
@@ -39,7 +39,7 @@ def ordered(world: World, way: Way, terms: Terms) -> Ints:
 
 
 def straight(world: World, way: Way, terms: Terms) -> Ints:
-    """The order of a static or sample-based rank; arguments as of `ordered`."""
+    """Return the order of a static or sample-based rank; arguments as of `ordered`."""
     ranks = Ranks(world.old(), terms.seed)
     if way.rank in STATIC:
         return ranks.static(way.rank)
@@ -48,7 +48,7 @@ def straight(world: World, way: Way, terms: Terms) -> Ints:
 
 
 def crawled(world: World, way: Way, terms: Terms) -> Ints:
-    """The order in which the crawl of campaigns of kind "refresh" tests the world; arguments as of `ordered`.
+    """Return the order in which the crawl of campaigns of kind "refresh" tests the world; arguments as of `ordered`.
 
     DPR computes its PageRanks again after every z tests: that takes as long as all of a sample-based rank does.
     """
@@ -61,5 +61,5 @@ def crawled(world: World, way: Way, terms: Terms) -> Ints:
 
 
 def pagerank_of(world: World) -> Floats:
-    """The PageRank of every node, zapped evenly to all, float64[n]."""
+    """Return the PageRank of every node, zapped evenly to all, float64[n]."""
     return Ranks(world.old(), 0).pagerank

@@ -60,7 +60,7 @@ def ages(world: World) -> Table:
 
 
 def handed_on(world: World) -> tuple[float, float]:
-    """The share of links that lead to an active node: of those of active nodes, and of those of the others.
+    """Return the share of links that lead to an active node: of those of active nodes, and of those of the others.
 
     Where the first is larger, activity or death goes along links; NaN where there are no such links.
     """

@@ -14,11 +14,11 @@ class Probed:
         self._active: list[bool] = active.tolist()
 
     def width(self, act: Act) -> int:
-        """One node a pick: how many are asked together is said to the run."""
+        """Return one node a pick: how many are asked together is said to the run."""
         return 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One conversation."""
+        """Return one conversation."""
         return [self._talk(batch)]
 
     def mark(self, at: float) -> str:

@@ -38,13 +38,13 @@ class Way:
     by: str = "rank"
 
     def label(self, z: int) -> str:
-        """What figures call it, where z nodes are tested first."""
+        """Return what figures call it, where z nodes are tested first."""
         training = self.training if self.neighbours else f"{self.training}-apart"
         names = {"rank": LETTERS[self.rank], "training": training, "z": f"z={z:,}"}
         return names.get(self.by) or f"{LETTERS[self.rank]}:{training}"
 
     def chance(self) -> bool:
-        """Whether its order depends on a seed."""
+        """Return whether its order depends on a seed."""
         return self.rank in ("random", "asf") or (self.rank not in STATIC and self.training == "random")
 
 

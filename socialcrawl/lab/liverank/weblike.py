@@ -56,7 +56,7 @@ class Web:
 
 
 def generate(shape: Shape) -> Web:
-    """The web of that shape."""
+    """Return the web of that shape."""
     rng = generator(shape.seed, "web-like", 0)
     first = _sites(shape, rng)  # where each site's pages begin, while they still stand one beside the other
     count = len(first) - 1
@@ -73,7 +73,7 @@ def generate(shape: Shape) -> Web:
 
 
 def _sites(shape: Shape, rng: np.random.Generator) -> Ints:
-    """The first page of each site, and the end: int64[sites + 1]."""
+    """Return the first page of each site, and the end: int64[sites + 1]."""
     count = max(1, round(shape.pages / shape.a_site))
     weight = rng.pareto(SIZES, count) + 1.0
     weight = np.minimum(weight, LARGEST * weight.sum())
@@ -84,7 +84,7 @@ def _sites(shape: Shape, rng: np.random.Generator) -> Ints:
 
 
 def _degrees(shape: Shape, rng: np.random.Generator) -> Ints:
-    """How many links each page has before doubles are left out: heavy tails, int64[n]."""
+    """Return how many links each page has before doubles are left out: heavy tails, int64[n]."""
     drawn = rng.lognormal(0.0, 1.0, shape.pages)
     drawn[rng.random(shape.pages) < SILENT] = 0.0
     links = np.rint(drawn * (shape.degree / max(float(drawn.mean()), 1e-9)))
@@ -92,7 +92,7 @@ def _degrees(shape: Shape, rng: np.random.Generator) -> Ints:
 
 
 def _goals(own: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
-    """The site that each link goes to, int64[m]: its own, one near by, or any, the latter two by their fame."""
+    """Return the site that each link goes to, int64[m]: its own, one near by, or any, the latter two by their fame."""
     total = np.concatenate([[0.0], np.cumsum(fame)])
     kind = rng.random(len(own))
     low = np.where(kind < LOCAL + NEAR, total[np.maximum(own - REACH, 0)], 0.0)

@@ -55,11 +55,11 @@ class World:
         return int(np.count_nonzero(self.active))
 
     def indegrees(self) -> Ints:
-        """How many links lead to each node, int64[n]."""
+        """Return how many links lead to each node, int64[n]."""
         return np.bincount(self.indices, minlength=self.size)
 
     def old(self) -> Old:
-        """The snapshot as what is to be refreshed."""
+        """Return the snapshot as what is to be refreshed."""
         return Old(self.indptr, self.indices, sites=self.sites)
 
     def counted(self) -> Table:
@@ -70,7 +70,7 @@ class World:
 
 
 def usable(world: World) -> World:
-    """The same world.
+    """Return the same world.
 
     Raises:
         SettingsError: nobody is active in it, or it has no links: there is nothing to rank.

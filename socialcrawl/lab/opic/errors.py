@@ -44,12 +44,12 @@ class Errors:
     missed: float
 
     def columns(self) -> dict[str, float]:
-        """The errors by name."""
+        """Return the errors by name."""
         return asdict(self)
 
 
 def errors(estimate: Floats, truth: Floats) -> Errors:
-    """All errors of `estimate` against `truth`, shape (n,), all of the truth above 0."""
+    """Return all errors of `estimate` against `truth`, shape (n,), all of the truth above 0."""
     off = percent(estimate, truth)
     best = top(truth)
     mean, high = float(off.mean()), float(off[best].mean())
@@ -70,18 +70,20 @@ def errors(estimate: Floats, truth: Floats) -> Errors:
 
 
 def percent(estimate: Floats, truth: Floats) -> Floats:
-    """The error of each page, 100 * |X - x| / x, shape (n,)."""
+    """Return the error of each page, 100 * |X - x| / x, shape (n,)."""
     return np.asarray(100 * np.abs(estimate - truth) / truth)
 
 
 def top(values: Floats) -> NDArray[np.int64]:
-    """The rows of the top ten per cent by value, at least one; ties go to the lower row."""
+    """Return the rows of the top ten per cent by value, at least one; ties go to the lower row."""
     count = max(1, len(values) * TOP // 100)
     return np.asarray(np.argsort(-values, kind="stable")[:count], np.int64)
 
 
 def disordered(estimate: Floats, truth: Floats) -> float:
-    """The share of pairs of unequal truth that the estimate puts in the wrong order, a tie as half; 0 without pairs.
+    """Return the share of pairs of unequal truth that the estimate puts in the wrong order, a tie as half.
+
+    0 without pairs.
 
     O(n log n): (1 - Somers' D of the estimate given the truth) / 2.
     """
@@ -108,7 +110,7 @@ def _pairs(counts: NDArray[np.int64]) -> int:
 
 
 def _inversions(ranks: NDArray[np.int64]) -> int:
-    """How many pairs i < j have ranks[i] > ranks[j]: a radix sort, in which each bit tells its share of them."""
+    """Return how many pairs i < j have ranks[i] > ranks[j]: a radix sort, in which each bit tells its share of them."""
     found = 0
     values = ranks
     for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):

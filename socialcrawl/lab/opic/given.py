@@ -33,7 +33,7 @@ class Given:
     names: Sequence[str]
 
     def matrix(self, name: str, *, walk: bool = False) -> Any:
-        """The link matrix called `name` (`MATRICES`); as a random walk, its rows divided by their sums.
+        """Return the link matrix called `name` (`MATRICES`); as a random walk, its rows divided by their sums.
 
         Raises:
             SettingsError: there is none, or L'L would not fit.
@@ -51,7 +51,7 @@ class Given:
 
 
 def known(path: Path, *, weighted: bool = False) -> Given:
-    """The graph of a folder or .npz (`lab.graphs`): every link counts 1, or its weight.
+    """Return the graph of a folder or .npz (`lab.graphs`): every link counts 1, or its weight.
 
     Raises:
         SettingsError: there is no such graph, or no link of it has a weight.
@@ -66,14 +66,14 @@ def known(path: Path, *, weighted: bool = False) -> Given:
 
 
 def of_web(web: Web) -> Given:
-    """A generated web; its pages are called by their numbers."""
+    """Return a generated web; its pages are called by their numbers."""
     indptr, targets = web.links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
     return Given(out_links(sources, targets, web.size), _numbers(web.size))
 
 
 def host(name: str) -> str:
-    """The server a name lies on: of an address its host, of user@server the server, else the name itself."""
+    """Return the server a name lies on: of an address its host, of user@server the server, else the name itself."""
     if "://" in name:
         try:
             return (urlsplit(name).hostname or name).lower()
@@ -84,12 +84,12 @@ def host(name: str) -> str:
 
 
 def by_host(names: Sequence[str]) -> tuple[list[str], Rows]:
-    """The hosts of `names` in order of first appearance, and which of them each is on, int64[n]."""
+    """Return the hosts of `names` in order of first appearance, and which of them each is on, int64[n]."""
     return _numbered([host(name) for name in names])
 
 
 def by_file(path: Path, names: Sequence[str]) -> tuple[list[str], Rows]:
-    """The sites of `names` by a text file with a name and its site a line, parted by a tab or else by blanks.
+    """Return the sites of `names` by a text file with a name and its site a line, parted by a tab or else by blanks.
 
     Lines that are blank or begin with # are comments; names of no node are passed over.
 

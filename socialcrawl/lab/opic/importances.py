@@ -121,7 +121,7 @@ class Divided:
 
 
 def importances(given: Given, asked: Asked, seen: Seen | None = None) -> Found:
-    """The importance of all nodes; `seen` looks on while OPIC visits.
+    """Return the importance of all nodes; `seen` looks on while OPIC visits.
 
     Raises:
         SettingsError: there are no nodes, the matrix does not fit, or no fixpoint was found.
@@ -140,7 +140,7 @@ def importances(given: Given, asked: Asked, seen: Seen | None = None) -> Found:
 
 
 def site_flow(given: Given, asked: Asked, sites: Rows, count: int) -> tuple[Found, Floats]:
-    """The importance of all nodes by OPIC, and that of `count` sites by cash along the links between them.
+    """Return the importance of all nodes by OPIC, and that of `count` sites by cash along the links between them.
 
     Args:
         given: the graph.
@@ -186,7 +186,7 @@ def divided(given: Given, asked: Asked) -> Divided:
 
 
 def _run(matrix: Any, asked: Asked, seen: Seen | None) -> Cash:
-    """The accounts after all visits."""
+    """Return the accounts after all visits."""
     graph = Known(matrix)
     cash = Cash(asked.small)
     order = selection("greedy", cash)
@@ -225,7 +225,7 @@ def _fixpoint(matrix: Any, eps: float) -> Floats:
 
 
 def _reference(matrix: Any, small: float) -> Floats:
-    """What OPIC tends to, without the virtual page's."""
+    """Return what OPIC tends to, without the virtual page's."""
     try:
         return reference(matrix, small, TOLERANCE)[:-1]
     except ValueError as error:

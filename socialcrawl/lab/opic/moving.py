@@ -65,7 +65,7 @@ class Moving:
 
 
 def adaptation(plan: Moving, n_jobs: int = 1) -> Table:
-    """The errors of all windows at the end of each crawl, against the importance of that moment.
+    """Return the errors of all windows at the end of each crawl, against the importance of that moment.
 
     Columns: law, seed, rate, window, crawl (1, 2, ...), month, measures (kept, a page), changed (pages since the
     start), then those of `Errors`.

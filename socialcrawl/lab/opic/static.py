@@ -53,16 +53,16 @@ class Still:
             law(name)
 
     def web(self, name: str, seed: int) -> Web:
-        """The web of a law and seed."""
+        """Return the web of a law and seed."""
         return generated(replace(law(name), mean=self.mean), self.size, seed)
 
     def jobs(self, ways: Sequence[str]) -> list[tuple[str, int, str]]:
-        """All (law, seed, way), the ways being selections or off-line ones."""
+        """Return all (law, seed, way), the ways being selections or off-line ones."""
         return [(law, seed, way) for law in self.laws for seed in self.seeds for way in ways]
 
 
 def convergence(plan: Still, n_jobs: int = 1) -> Table:
-    """The errors of all selections and of the off-line algorithm, as they go.
+    """Return the errors of all selections and of the off-line algorithm, as they go.
 
     Columns: law, seed, way (selection or off-line), estimate ("paid and held": (H+C)/(G+1); "paid": H/G; or
     "iterate"), fetches, crawls (fetches / n), gained (G), then those of `Errors`.
@@ -72,7 +72,7 @@ def convergence(plan: Still, n_jobs: int = 1) -> Table:
 
 
 def payments(plan: Still, n_jobs: int = 1) -> Table:
-    """How much cash crawled pages held, as it goes: the mean over parts of a crawl, for each selection.
+    """Return how much cash crawled pages held, as it goes: the mean over parts of a crawl, for each selection.
 
     Columns: law, seed, way, fetches, crawls, held (the mean cash of the pages crawled since the row before, times n,
     the total being 1; the paper: 2 under greedy, 1 under random), gained (G), by_pages (G without the virtual page's).

@@ -15,7 +15,7 @@ LAST: Final = 3  # crawls that are averaged in the figures: poor pages are crawl
 
 
 def of_windows(found: Table) -> Table:
-    """The means over the last crawls and all seeds: a row for each rate and window, in their order.
+    """Return the means over the last crawls and all seeds: a row for each rate and window, in their order.
 
     Columns: rate, window, runs (seeds), month, measures (at the last crawl), the errors, and for each error NAME
     `NAME_spread`, its standard error over the seeds (0 with one), NAME_low and NAME_high, its 95 % interval (NaN).
@@ -32,7 +32,7 @@ def of_windows(found: Table) -> Table:
 
 
 def of_ways(found: Table) -> Table:
-    """The means over all seeds: a row for each law, way, estimate and time, in their order.
+    """Return the means over all seeds: a row for each law, way, estimate and time, in their order.
 
     Columns: law, way, estimate, crawls, runs (seeds), the errors and their spreads as of `of_windows`.
     """
@@ -47,7 +47,7 @@ def of_ways(found: Table) -> Table:
 
 
 def _spread(listed: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The means of all errors over rows, and their spread over the seeds of the rows, as of `of_windows`."""
+    """Return the means of all errors over rows, and their spread over the seeds of the rows, as of `of_windows`."""
     seeds = dict.fromkeys(row["seed"] for row in listed)
     found = {}
     for name in NAMES:

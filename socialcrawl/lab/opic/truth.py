@@ -19,14 +19,14 @@ MOST = 10_000  # iterations; webs of the paper's kind take about a hundred
 
 
 def matrix(web: Web, small: float) -> Any:
-    """The random walk on a web of n pages and the virtual page, the last of n + 1 rows, as OPIC pays by."""
+    """Return the random walk on a web of n pages and the virtual page, the last of n + 1 rows, as OPIC pays by."""
     indptr, targets = web.links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
     return with_virtual(out_links(sources, targets, web.size), small)
 
 
 def truth(web: Web, small: float, start: Floats | None = None) -> Floats:
-    """The importance of the pages and, last, the virtual page, float64[n + 1] of sum 1.
+    """Return the importance of the pages and, last, the virtual page, float64[n + 1] of sum 1.
 
     Convergent iterations: a web of few links is hardly more than a star around the virtual page, whose circles have
     all two links, so that plain iterations would swing for ever.

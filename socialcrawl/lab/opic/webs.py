@@ -42,7 +42,7 @@ LAWS: Final = {"power": Law(), "poisson": Law("poisson"), "broder": Law(out="pow
 
 
 def law(name: str) -> Law:
-    """The law of that name.
+    """Return the law of that name.
 
     Raises:
         SettingsError: there is none.
@@ -72,21 +72,21 @@ class Web:
         return len(self.out)
 
     def links(self) -> tuple[Rows, Rows]:
-        """The web as it is now, as compressed sparse rows: indptr int64[n + 1] and the targets, int64[m]."""
+        """Return the web as it is now, as compressed sparse rows: indptr int64[n + 1] and the targets, int64[m]."""
         indptr = np.zeros(self.size + 1, np.int64)
         np.cumsum([len(some) for some in self.out], out=indptr[1:])
         targets = np.fromiter((page for some in self.out for page in some), np.int64, int(indptr[-1]))
         return indptr, targets
 
     def targets(self, page: int) -> Rows:
-        """Whom a page links to now, int64."""
+        """Return whom a page links to now, int64."""
         kept = self.arrays[page]
         if kept is None:
             kept = self.arrays[page] = np.array(self.out[page], np.int64)
         return kept
 
     def link(self, source: int, target: int) -> bool:
-        """Whether a link was added: not where it is there already, or would lead to its own page."""
+        """Return whether a link was added: not where it is there already, or would lead to its own page."""
         if source == target or target in self.out[source]:
             return False
         self.out[source].append(target)
@@ -104,7 +104,7 @@ class Web:
 
 
 def generated(law: Law, size: int, seed: int) -> Web:
-    """The web of `size` pages that `seed` makes: in-degrees by the law, sources drawn, without doubles.
+    """Return the web of `size` pages that `seed` makes: in-degrees by the law, sources drawn, without doubles.
 
     Raises:
         SettingsError: the law or size cannot be used.
@@ -125,7 +125,7 @@ def generated(law: Law, size: int, seed: int) -> Web:
 
 
 def indegrees(law: Law, size: int, seed: int) -> Rows:
-    """How many links point to each page, int64[size]: at most a tenth of the pages do."""
+    """Return how many links point to each page, int64[size]: at most a tenth of the pages do."""
     most = max(size // 10, 1)
     draws = generator(seed, "indegrees", 0)
     if law.into == "poisson":
@@ -149,7 +149,7 @@ def _check(law: Law, size: int) -> None:
 
 
 def _weights(law: Law, size: int, seed: int) -> NDArray[np.float64] | None:
-    """The ends of the pages' shares of all sources; None: all pages alike."""
+    """Return the ends of the pages' shares of all sources; None: all pages alike."""
     if law.out == "even":
         return None
     weights = (1.0 - generator(seed, "outdegrees", 0).random(size)) ** (-1 / 1.72)  # Pareto: density exponent 2.72
@@ -165,7 +165,7 @@ def _drawn(ends: NDArray[np.float64] | None, count: int, size: int, seed: int, a
 
 
 def _doubles(sources: Rows, targets: Rows, size: int) -> Rows:
-    """The places of links that lead to their own page or are there already, before them."""
+    """Return the places of links that lead to their own page or are there already, before them."""
     _, first = np.unique(sources * size + targets, return_index=True)
     fine = np.zeros(len(sources), bool)
     fine[first] = True

@@ -24,7 +24,7 @@ HELD: Final = "+held"
 
 
 def window(name: str, month: float) -> Window:
-    """The window of that name, a month being `month` units of G.
+    """Return the window of that name, a month being `month` units of G.
 
     Raises:
         SettingsError: there is none of that name.
@@ -73,12 +73,12 @@ class Watching:
             each.crawled(page, cash, paid)
 
     def importance(self, cash: Cash) -> dict[str, Floats]:
-        """What each says of all pages now, float64[n]."""
+        """Return what each says of all pages now, float64[n]."""
         held = cash.of(self.pages)
         found = {name: each.importance(self.pages, held, cash.paid) for name, each in self.windows.items()}
         return {name: found[name] if name in found else cash.estimate(self.pages) for name in self.names}
 
     def measures(self) -> dict[str, float]:
-        """The mean number of measures a page that each keeps (Figure 5); plain OPIC keeps one number, H."""
+        """Return the mean number of measures a page that each keeps (Figure 5); plain OPIC keeps one number, H."""
         counts = {name: float(each.measures(self.pages).mean()) for name, each in self.windows.items()}
         return {name: counts.get(name, 1.0) for name in self.names}

@@ -47,7 +47,7 @@ class Questions:
 
 
 def collected(world: World, topic: Topic, share: float, seed: int) -> Flags:
-    """A dataset to audit, bool[n]: what a breadth-first focused crawl has when it has so much of the topic.
+    """Return a dataset to audit, bool[n]: what a breadth-first focused crawl has when it has so much of the topic.
 
     It begins with a famous page of the topic, follows links from pages on topic only, and finds famous pages rather
     than others, as crawls do: its errors are not those of a random sample. Where it ends early, it starts again.
@@ -72,7 +72,7 @@ def collected(world: World, topic: Topic, share: float, seed: int) -> Flags:
 
 
 def popular(world: World) -> Flags:
-    """The pages, bool[n], that most link to: as many as a search has which knows the famous ones."""
+    """Return the pages, bool[n], that most link to: as many as a search has which knows the famous ones."""
     known = np.bincount(world.graph.indices, minlength=world.size)
     found = np.zeros(world.size, bool)
     found[np.argsort(-known, kind="stable")[: round(FAMOUS * world.size)]] = True
@@ -80,7 +80,7 @@ def popular(world: World) -> Flags:
 
 
 def questions(world: World, topic: Topic, held: Flags) -> dict[str, Flags]:
-    """What is asked of a sample, bool[n] each, by name."""
+    """Return what is asked of a sample, bool[n] each, by name."""
     on = topic.on & world.there
     largest = int(np.argmax(np.bincount(world.domain[on])))
     asked = {"held": held, "popular": popular(world), "largest domain": world.domain == largest}
@@ -88,7 +88,7 @@ def questions(world: World, topic: Topic, held: Flags) -> dict[str, Flags]:
 
 
 def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> list[Job]:
-    """The audits of a topic by a method, one a run."""
+    """Return the audits of a topic by a method, one a run."""
     asked, on = questions(world, topic, held), topic.on & world.there
     mark = fingerprint(world.graph.indptr, world.graph.indices, topic.on, world.there, world.domain, *asked.values())
     made = []
@@ -104,7 +104,7 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> 
 
 
 def audited(world: World, how: WalkRules, search: Search, begin: Sequence[int], asking: Questions) -> Table:
-    """The answers of one crawl, a row a question.
+    """Return the answers of one crawl, a row a question.
 
     Columns: question, value, low, high, effective, truth, all, and of the crawl fetches, jumps, visits, precision and
     enough (see `walked`).
@@ -132,7 +132,7 @@ def _of(found: Estimate) -> dict[str, float]:
 
 
 def coverage(runs: Table) -> dict[str, float]:
-    """What many crawls say of one question together.
+    """Return what many crawls say of one question together.
 
     Returns:
         runs; shown: in how many there was enough data; inside: how many intervals of these have the truth of what is

@@ -63,7 +63,7 @@ class Setup:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def how(self, method: str, run_: int) -> WalkRules:
-        """The rules of crawl number `run_` by a method.
+        """Return the rules of crawl number `run_` by a method.
 
         Raises:
             SettingsError: there is no such method.
@@ -96,12 +96,12 @@ def starts(world: World, topic: Topic, number: int, seed: int) -> list[int]:
 
 
 def possible(topic: Topic) -> tuple[str, ...]:
-    """The methods by which a topic can be sampled: all, or all but the ancestor's, where none is known."""
+    """Return the methods by which a topic can be sampled: all, or all but the ancestor's, where none is known."""
     return tuple(name for name, how in METHODS.items() if how["focus"] != "ancestor" or topic.wider is not None)
 
 
 def above(topic: Topic, how: WalkRules) -> Flags | None:
-    """The pages of the wider topic, bool[n], if walks look at it.
+    """Return the pages of the wider topic, bool[n], if walks look at it.
 
     Raises:
         SettingsError: none is known.
@@ -110,7 +110,7 @@ def above(topic: Topic, how: WalkRules) -> Flags | None:
 
 
 def jobs(world: World, topic: Topic, method: str, setup: Setup) -> list[Job]:
-    """The crawls of a topic by a method, one a run.
+    """Return the crawls of a topic by a method, one a run.
 
     Raises:
         SettingsError: there is no such method, or no wider topic for it.
@@ -129,7 +129,7 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup) -> list[Job]:
 
 
 def walked(world: World, topic: Topic, how: WalkRules, search: Search, begin: Sequence[int]) -> Table:
-    """The visits of one crawl, a row each, in the order of each walk.
+    """Return the visits of one crawl, a row each, in the order of each walk.
 
     Columns: walk, node, on (whether it is on topic), degree, weight (0 for what does not count: off topic, or within
     the burn-in), and the same in each row: fetches (pages read), asked (searches for in-links), jumps (out of traps),
@@ -157,7 +157,7 @@ def walked(world: World, topic: Topic, how: WalkRules, search: Search, begin: Se
 
 
 def together(runs: Sequence[Table]) -> Table:
-    """The visits of several crawls as one sample, with a column `run`; all walks have different numbers."""
+    """Return the visits of several crawls as one sample, with a column `run`; all walks have different numbers."""
     numbered = []
     for number, one in enumerate(runs):
         walks = int(one["walk"].max(initial=0)) + 1

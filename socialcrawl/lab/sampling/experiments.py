@@ -26,7 +26,7 @@ GRAPHS = ("none", "hard", "neighbourhood")
 
 
 def biases(world: World, topic: Topic, setup: Setup) -> Iterator[dict[str, Any]]:
-    """The exact long-run law of walks without focus, a row for each search and consistency, run by run.
+    """Yield the exact long-run law of walks without focus, a row for each search and consistency, run by run.
 
     Columns: world, search, consistency, run, pages (visited), largest, least, misplaced (see `uneven`), degree (mean
     out-degree by the law, over the true mean), share (of the topic, likewise), walked (correlation of the law with how
@@ -74,7 +74,7 @@ def _biased(world: World, topic: Topic, search: Search, consistency: str, seen: 
 
 
 def mixing(world: World, topic: Topic) -> Iterator[dict[str, Any]]:
-    """The spectral gaps of the graphs that walks are on: all, S (hard), and S with its neighbours; a row each.
+    """Yield the spectral gaps of the graphs that walks are on: all, S (hard), and S with its neighbours; a row each.
 
     Columns: world, topic, graph, pages, gap (of WebWalker with D the largest degree), plain (of the walk without
     loops), steps (ln N / gap), moves (those of them that are no loops).
@@ -103,7 +103,7 @@ def _small(world: World) -> None:
 
 
 def by_tree(world: World, topic: Topic, seed: int) -> Topic:
-    """The topic as a decision tree tells it that has learned from a search for the keyword.
+    """Return the topic as a decision tree tells it that has learned from a search for the keyword.
 
     Positive examples are the most linked-to pages of the keyword topic (what a search shows first), negative ones pages
     drawn from the rest (section 4). Parts stay as they are.
@@ -127,7 +127,7 @@ def by_tree(world: World, topic: Topic, seed: int) -> Topic:
 
 
 def texts_of(world: World) -> Sequence[str]:
-    """The texts of a world.
+    """Return the texts of a world.
 
     Raises:
         SettingsError: it has none.
@@ -140,6 +140,6 @@ def texts_of(world: World) -> Sequence[str]:
 
 
 def quality(on: Flags, about: Flags) -> tuple[float, float]:
-    """The precision and recall of a predicate against what pages are about."""
+    """Return the precision and recall of a predicate against what pages are about."""
     both = float((on & about).sum())
     return both / max(1.0, float(on.sum())), both / max(1.0, float(about.sum()))

@@ -31,7 +31,7 @@ class Asked:
 
 
 def pages(path: Path, asked: Sequence[Asked]) -> World:
-    """The world of a Parquet file of pages: key, text, links (lists of keys), and categories (lists), if any.
+    """Return the world of a Parquet file of pages: key, text, links (lists of keys), and categories (lists), if any.
 
     A page's domain is its first category (of `subject.Science.Biology` Science), its host that with the next word
     below it. Links to pages that the file has not are left out.
@@ -68,7 +68,7 @@ def _asked(one: Asked, texts: Sequence[str], belongs: Sequence[Sequence[str]]) -
 
 
 def posts(path: Path, asked: Sequence[Asked]) -> World:
-    """The world of a file of posts: who mentions whom; an account's text are all its posts.
+    """Return the world of a file of posts: who mentions whom; an account's text are all its posts.
 
     Its domain is the year of its first post. Who is only mentioned is not there; nobody has a host.
 
@@ -131,13 +131,13 @@ def web(path: Path) -> World:
 
 
 def _range(name: str, domain: Ints, first: int) -> Topic:
-    """A tenth of a web graph; its part is the first half of that."""
+    """Return a tenth of a web graph; its part is the first half of that."""
     half = (first <= domain) & (domain < first + RANGES // 2)
     return Topic(name, (first <= domain) & (domain < first + RANGES), {"first half": half})
 
 
 def _labels(names: Sequence[str]) -> tuple[Ints, list[str]]:
-    """Places in the list of different names, which is in order of frequency, then by name."""
+    """Return places in the list of different names, which is in order of frequency, then by name."""
     found, place, counts = np.unique(np.array(names), return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     rank = np.empty(len(found), np.int64)

@@ -77,7 +77,7 @@ class Shape:
 
 
 def generate(shape: Shape) -> World:
-    """The world of a shape; the same for the same shape.
+    """Return the world of a shape; the same for the same shape.
 
     Raises:
         SettingsError: it has too few pages, or too large a trap.
@@ -108,7 +108,7 @@ def _topics(texts: Sequence[str], domain: Ints) -> dict[str, Topic]:
 
 
 def _pages(shape: Shape, rng: np.random.Generator) -> tuple[Ints, Ints, Ints, Flags]:
-    """The host, domain and theme of every page, int64[n] each, and which are on the trap."""
+    """Return the host, domain and theme of every page, int64[n] each, and which are on the trap."""
     many = max(20, shape.pages // 40)
     theme = rng.choice(5, many, p=HOSTS)
     theme[:10] = [GENERAL, CYCLING, CHOICE, LIFE, HIV] * 2  # however small, a world has all
@@ -145,7 +145,7 @@ def _links(host: Ints, domain: Ints, theme: Ints, trapped: Flags, rng: np.random
 
 
 def _drawn(group: Ints, wanted: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
-    """A page of each wanted group, int64[m], drawn by fame."""
+    """Return a page of each wanted group, int64[m], drawn by fame."""
     order = np.argsort(group, kind="stable")
     total = np.concatenate(([0.0], np.cumsum(fame[order])))
     low = total[np.searchsorted(group[order], wanted, side="left")]

@@ -17,13 +17,13 @@ CONSISTENCIES = ("printed", "symmetric")
 
 
 def first_visits(nodes: Ints) -> Ints:
-    """The different pages of a walk, in the order in which it first came to them."""
+    """Return the different pages of a walk, in the order in which it first came to them."""
     _, first = np.unique(nodes, return_index=True)
     return np.asarray(nodes[np.sort(first)])
 
 
 def lists(world: World, order: Ints, search: Search, consistency: str) -> Flags:
-    """Which page is in whose list, bool[p, p], by the place in `order`; a neighbour counts once.
+    """Return which page is in whose list, bool[p, p], by the place in `order`; a neighbour counts once.
 
     Args:
         world: whose graph is walked.
@@ -49,7 +49,7 @@ def _among(order: Ints, begin: Ints, end: NDArray[np.integer], size: int) -> Fla
 
 
 def law(known: Flags, start: int = 0) -> Floats:
-    """The share of time that a walk on these lists spends at each page in the long run, float64[p].
+    """Return the share of time that a walk on these lists spends at each page in the long run, float64[p].
 
     Free loops make all lists equally long (D of the longest, and one), so that on lists that agree it is even over all
     that can be reached.

@@ -36,12 +36,12 @@ class Quantity:
 
 
 def degrees(world: World) -> Quantity:
-    """The distribution of out-degrees (figure 1)."""
+    """Return the distribution of out-degrees (figure 1)."""
     return Quantity("degrees", DEGREE_BINS, degree_bin(out_degrees(world)))
 
 
 def domains(world: World, topic: Topic) -> Quantity:
-    """The distribution of domains, without those that no page on topic has (figure 2)."""
+    """Return the distribution of domains, without those that no page on topic has (figure 2)."""
     used = np.flatnonzero(np.bincount(world.domain[topic.on & world.there], minlength=len(world.domains)))
     place = np.full(len(world.domains), 0)
     place[used] = np.arange(len(used))
@@ -49,12 +49,12 @@ def domains(world: World, topic: Topic) -> Quantity:
 
 
 def links(world: World, topic: Topic) -> Quantity:
-    """The distribution of the fraction of a page's links that stay on topic (figures 4, 5)."""
+    """Return the distribution of the fraction of a page's links that stay on topic (figures 4, 5)."""
     return Quantity("staying", FRACTIONS, fraction_bin(staying(world, topic.on)))
 
 
 def part(topic: Topic, name: str) -> Quantity:
-    """The share of a sub-topic (figure 3)."""
+    """Return the share of a sub-topic (figure 3)."""
     return Quantity(name, ("without", name), np.asarray(topic.parts[name], np.int64))
 
 
@@ -66,12 +66,12 @@ def camps(topic: Topic) -> Quantity:
 
 
 def truth(quantity: Quantity, on: Flags) -> Any:
-    """The share of each bin among the pages of `on`, float64[bins]."""
+    """Return the share of each bin among the pages of `on`, float64[bins]."""
     return shares(quantity.place[on], len(quantity.bins))
 
 
 def estimates(visits: Table, quantity: Quantity) -> list[Estimate]:
-    """The estimated share of each bin."""
+    """Return the estimated share of each bin."""
     place = quantity.place[visits["node"]]
     series = Series.of(visits["weight"], visits["walk"], place)
     return [series.share(place == number) for number in range(len(quantity.bins))]

@@ -31,12 +31,12 @@ COMPLETE = Search(1.0, None)
 
 
 def covered(size: int, search: Search) -> Flags:
-    """The pages that a search has, bool[n]."""
+    """Return the pages that a search has, bool[n]."""
     return uniform(search.seed, "covered", 0, size) < search.covers
 
 
 def shown(graph: KnownGraph, search: Search) -> KnownGraph:
-    """The in-links that a search shows, as out-links of the page that is asked about.
+    """Return the in-links that a search shows, as out-links of the page that is asked about.
 
     A page's own come in an order of the search's making, the same each time it is asked; ascending where it shows all.
     """
@@ -90,11 +90,11 @@ class Walked:
         self._hosts = world.hosts
 
     def width(self, act: Act) -> int:
-        """One node a pick."""
+        """Return one node a pick."""
         return 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One conversation for all picks: nobody waits here, and a batch of many walkers is quicker so."""
+        """Return one conversation for all picks: nobody waits here, and a batch of many walkers is quicker so."""
         return (self._talk(batch),)
 
     def mark(self, at: float) -> str:

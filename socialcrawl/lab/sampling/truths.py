@@ -20,17 +20,17 @@ FOCUSES = ("none", "hard", "neighbourhood", "trial", "ancestor")
 
 
 def out_degrees(world: World) -> Ints:
-    """The number of links of each page, int64[n], each counted once."""
+    """Return the number of links of each page, int64[n], each counted once."""
     return np.diff(world.graph.indptr)
 
 
 def degree_bin(degrees: Ints) -> Ints:
-    """The places in `DEGREE_BINS` of some out-degrees, int64 of the same shape."""
+    """Return the places in `DEGREE_BINS` of some out-degrees, int64 of the same shape."""
     return np.searchsorted(DEGREES, degrees, side="right") - 1
 
 
 def staying(world: World, on: Flags) -> Floats:
-    """The fraction of each page's links that go to pages on topic, float64[n]; NaN where it has no links.
+    """Return the fraction of each page's links that go to pages on topic, float64[n]; NaN where it has no links.
 
     What was linked to and is not there is off topic.
     """
@@ -41,7 +41,9 @@ def staying(world: World, on: Flags) -> Floats:
 
 
 def fraction_bin(fractions: Floats) -> Ints:
-    """The places in `FRACTIONS` of some fractions, int64 of the same shape: rounded to tenths; NaN has one of its own.
+    """Return the places in `FRACTIONS` of some fractions, int64 of the same shape: rounded to tenths.
+
+    NaN has one of its own.
 
     Column i of the paper's figure 4 is 10 i percent.
     """
@@ -50,17 +52,17 @@ def fraction_bin(fractions: Floats) -> Ints:
 
 
 def shares(places: Ints, bins: int) -> Floats:
-    """The share of each bin, float64[bins], of pages that count alike; they add up to 1."""
+    """Return the share of each bin, float64[bins], of pages that count alike; they add up to 1."""
     return np.asarray(np.bincount(places, minlength=bins) / max(len(places), 1))
 
 
 def reached(world: World, topic: Topic, focus: str, k: int = 1) -> Flags:
-    """The pages of S that a walk can get to, bool[n]; arguments as of `walkable`."""
+    """Return the pages of S that a walk can get to, bool[n]; arguments as of `walkable`."""
     return topic.on & walkable(world, topic, focus, k)
 
 
 def walkable(world: World, topic: Topic, focus: str, k: int = 1) -> Flags:
-    """The pages that a walk can be at, bool[n]: the component with most of S, links taken both ways.
+    """Return the pages that a walk can be at, bool[n]: the component with most of S, links taken both ways.
 
     Args:
         world: the graph.
@@ -84,7 +86,7 @@ def walkable(world: World, topic: Topic, focus: str, k: int = 1) -> Flags:
 
 
 def _walked(world: World, on: Flags, focus: str, k: int) -> tuple[Flags, Flags]:
-    """The nodes, bool[n], and links, bool[m], of the graph that a walk is on."""
+    """Return the nodes, bool[n], and links, bool[m], of the graph that a walk is on."""
     begin, end = sources(world.graph), world.graph.indices
     both = world.there[begin] & world.there[end]
     if focus == "none":
@@ -100,7 +102,7 @@ def _walked(world: World, on: Flags, focus: str, k: int) -> tuple[Flags, Flags]:
 
 
 def distances(world: World, on: Flags) -> Ints:
-    """How many links each page is from S, int64[n], directions ignored; n where there is no way."""
+    """Return how many links each page is from S, int64[n], directions ignored; n where there is no way."""
     distance = np.where(on, 0, world.size)
     begin, end = sources(world.graph), world.graph.indices
     kept = world.there[begin] & world.there[end]
@@ -117,7 +119,10 @@ def distances(world: World, on: Flags) -> Ints:
 
 
 def _labels(world: World, within: Flags, links: Flags) -> Ints:
-    """A number of the component for each page, int64[n]; pages outside the graph have components of their own."""
+    """Return a number of the component for each page, int64[n].
+
+    Pages outside the graph have components of their own.
+    """
     begin, end = sources(world.graph)[links], np.asarray(world.graph.indices[links], np.int64)
     graph = linked(np.concatenate((begin, end)), np.concatenate((end, begin)), world.size, within)
     return components(graph.indptr, np.asarray(graph.indices, np.int64))

@@ -77,7 +77,7 @@ class World:
         return self.graph.size
 
     def topic(self, name: str) -> Topic:
-        """The topic of that name.
+        """Return the topic of that name.
 
         Raises:
             SettingsError: there is none.
@@ -103,12 +103,12 @@ def linked(source: NDArray[Any], target: NDArray[Any], size: int, there: Flags |
 
 
 def sources(graph: KnownGraph) -> Ints:
-    """The page at which each link begins, int64[m], in the order of the links."""
+    """Return the page at which each link begins, int64[m], in the order of the links."""
     return np.repeat(np.arange(graph.size), np.diff(graph.indptr))
 
 
 def turned(graph: KnownGraph) -> KnownGraph:
-    """The same graph with every link the other way round; who links to a page stands in ascending order."""
+    """Return the same graph with every link the other way round; who links to a page stands in ascending order."""
     order = np.argsort(graph.indices, kind="stable")
     indptr = offsets(np.bincount(graph.indices, minlength=graph.size))
     indices = fitting(sources(graph)[order], graph.size)
@@ -116,11 +116,11 @@ def turned(graph: KnownGraph) -> KnownGraph:
 
 
 def saying(texts: Sequence[str], *words: str) -> Flags:
-    """Which texts have one of the words or phrases, bool[n]; compared as keywords of a campaign are."""
+    """Return which texts have one of the words or phrases, bool[n]; compared as keywords of a campaign are."""
     wanted = Words(words)
     return np.fromiter((wanted.count(text) > 0 for text in texts), bool, len(texts))
 
 
 def keyed(texts: Sequence[str], name: str, words: Sequence[str], parts: Sequence[str] = ()) -> Topic:
-    """The topic of all texts that have one of the words; its parts are those that have a further word, each."""
+    """Return the topic of all texts that have one of the words; its parts are those that have a further word, each."""
     return Topic(name, saying(texts, *words), {part: saying(texts, part) for part in parts})

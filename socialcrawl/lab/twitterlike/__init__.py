@@ -33,7 +33,7 @@ def twitter_like(
     link_share: float | None = None,
     seed: int = 0,
 ) -> KnownGraph:
-    """A graph of mentions about one topic: a function of its arguments alone.
+    """Return a graph of mentions about one topic: a function of its arguments alone.
 
     Links are distinct and lead to others. Degrees are heavy-tailed (density powers about 2.2 in, 2.1 out, at most 3,000
     out), about half of the nodes mention nobody. A node's value is f(x) of x occurrences in what it writes, a link's
@@ -77,7 +77,7 @@ def twitter_like(
 
 
 def usual_link_share(topic_share: float) -> float:
-    """The share of links with positive weight that goes with a share of nodes, from 0 (excluded) to 1.
+    """Return the share of links with positive weight that goes with a share of nodes, from 0 (excluded) to 1.
 
     It lies on the line through the paper's three topics where both shares are logarithms, drawn on at both ends.
     """

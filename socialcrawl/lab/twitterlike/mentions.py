@@ -44,7 +44,7 @@ class Pools:
 
 
 def pools(people: People, count: Ints, rng: np.random.Generator) -> Pools:
-    """The pools of a graph, given how often each person uses the word."""
+    """Return the pools of a graph, given how often each person uses the word."""
     ring, users = people.ring, len(people.ring)
     near = _appearances(np.minimum(people.fame, _MOST_NEAR)[ring], _NEAR_STUBS, rng)
     far = _appearances(np.minimum(people.fame, _MOST_FAR * people.fame.sum()), _FAR_STUBS, rng)
@@ -66,7 +66,7 @@ def _appearances(weight: Floats, mean: float, rng: np.random.Generator) -> Ints:
 
 
 def mention(indptr: Ints, pool: Pools, seed: list[int]) -> NDArray[np.int32]:
-    """The targets of all links, shape (links,), row by row: no self-link, none twice, in random order.
+    """Return the targets of all links, shape (links,), row by row: no self-link, none twice, in random order.
 
     Row u has `indptr[u + 1] - indptr[u]` of them, which has to be below the number of users.
     """
@@ -93,7 +93,7 @@ class _Rows:
         self._salt = rng.integers(0, 1 << self._bits, len(degree), dtype=np.uint64)
 
     def targets(self) -> NDArray[np.int64]:
-        """The targets, row by row."""
+        """Return the targets, row by row."""
         degree, rows = self._degree, np.arange(len(self._degree))
         keys = self._drawn(np.repeat(rows, degree + degree // 8))
         have = self._have(keys)
@@ -124,7 +124,7 @@ class _Rows:
         return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
 
     def _places(self, row: Ints) -> Ints:
-        """A place in the pools for each entry of `row`."""
+        """Return a place in the pools for each entry of `row`."""
         pool = self._pool
         talks = pool.talks[self._low : self._low + len(self._degree)]
         near = np.where(talks, _NEAR * (1 - _KINDRED), _NEAR)[row]
@@ -137,7 +137,7 @@ class _Rows:
         return np.where(chance < near, nearby, np.where(chance < near + kindred, like_place, far))
 
     def _nearby(self, row: Ints, chance: Floats) -> Ints:
-        """A place near the row's own: farther by a factor is as likely at any distance, both sides alike."""
+        """Return a place near the row's own: farther by a factor is as likely at any distance, both sides alike."""
         low = np.minimum(self._degree + 2.0, self._pool.near / 2)[row]
         side = 2.0 * np.minimum(chance, 1.0) - 1.0
         away = np.copysign(low * (self._pool.near / 2 / low) ** np.abs(side), side)

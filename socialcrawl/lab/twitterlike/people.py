@@ -39,7 +39,7 @@ class People:
 
 
 def populate(users: int, links: int, rng: np.random.Generator) -> People:
-    """The people of a graph of that many links; `links` is at most users * most_links(users) / 2."""
+    """Return the people of a graph of that many links; `links` is at most users * most_links(users) / 2."""
     most = most_links(users) - 1.0  # rounding adds up to one
     zeal = rng.pareto(_ACTIVITY_TAIL, users) + 0.01
     speaks = rng.random(users) * (1.0 + zeal) >= _SILENT
@@ -54,12 +54,12 @@ def populate(users: int, links: int, rng: np.random.Generator) -> People:
 
 
 def most_links(users: int) -> int:
-    """The largest number of people that one of `users` people can mention."""
+    """Return the largest number of people that one of `users` people can mention."""
     return min(MOST_LINKS, users - 1)
 
 
 def _scale(words: Floats, most: float, mean: float) -> float:
-    """The factor that gives `words`, cut at `most`, that mean: found by halving on the logarithm."""
+    """Return the factor that gives `words`, cut at `most`, that mean: found by halving on the logarithm."""
     low, high, sample = -40.0, 50.0, words[:_SAMPLE]
     for _ in range(50):
         middle = (low + high) / 2

@@ -33,7 +33,7 @@ class Weights:
 
 
 def occurrences(people: People, speakers: int, rng: np.random.Generator) -> Ints:
-    """How often each person uses the word, shape (users,): more than 0 for exactly `speakers` of them."""
+    """Return how often each person uses the word, shape (users,): more than 0 for exactly `speakers` of them."""
     users = len(people.ring)
     rate = people.activity**_TALK * np.exp(_WHIM * rng.standard_normal(users))
     rate[people.ring] *= _fervour(users, rng)
@@ -56,13 +56,13 @@ def _fervour(users: int, rng: np.random.Generator) -> Floats:
 
 
 def worths(counts: Ints) -> Floats:
-    """The worth of each of `counts`, same shape: f of it (see `relevance.worth`)."""
+    """Return the worth of each of `counts`, same shape: f of it (see `relevance.worth`)."""
     table = np.array([worth(count) for count in range(int(counts.max(initial=0)) + 1)])
     return np.asarray(table[counts])
 
 
 def weigh(indptr: Ints, indices: NDArray[np.int32], count: Ints, carriers: int, rng: np.random.Generator) -> Weights:
-    """The `carriers` links that carry the word: of people who use it, more of them the more they do.
+    """Return the `carriers` links that carry the word: of people who use it, more of them the more they do.
 
     A link carries it at most as often as its person uses it. There have to be that many links of people who use it.
     """
@@ -93,7 +93,10 @@ def _earliest(keep: int, place: Ints, first: Floats, rate: Floats) -> tuple[Ints
 def _rates(
     indptr: Ints, indices: NDArray[np.int32], count: Ints, pull: NDArray[np.float32]
 ) -> Iterator[tuple[int, Floats]]:
-    """Where a stretch of links begins, and how fast the word comes to each of them; stretches follow each other."""
+    """Yield where a stretch of links begins, and how fast the word comes to each of them.
+
+    Stretches follow each other.
+    """
     for low, high in stretches(indptr, _CHUNK):
         begin, end = int(indptr[low]), int(indptr[high])
         degree = np.diff(indptr[low : high + 1])

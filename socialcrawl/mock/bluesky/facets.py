@@ -14,7 +14,7 @@ _FACET = '{"features":[{"$type":"app.bsky.richtext.facet#'
 
 
 def facets(text: str, named: Sequence[tuple[str, str]], *, ordered: bool = False) -> str:
-    """The member `facets` of a post's record with a comma before it, as JSON; empty where the text has none.
+    """Return the member `facets` of a post's record with a comma before it, as JSON; empty where the text has none.
 
     A mentioned name that the text does not contain stands at the empty range 0..0.
 
@@ -43,7 +43,7 @@ def facets(text: str, named: Sequence[tuple[str, str]], *, ordered: bool = False
 
 
 def tags(text: str) -> list[tuple[int, int, str]]:
-    """The tags of a text as Bluesky's client detects them: (start, end, tag).
+    """Return the tags of a text as Bluesky's client detects them: (start, end, tag).
 
     They begin behind white space and go on to the next, without punctuation at their end; numbers are none.
     """
@@ -58,7 +58,7 @@ def tags(text: str) -> list[tuple[int, int, str]]:
 
 
 def _index(text: str, start: int, end: int, *, plain: bool) -> str:
-    """The end of a facet: its bytes; in plain ASCII they are the characters."""
+    """Return the end of a facet: its bytes; in plain ASCII they are the characters."""
     if not plain:
         start, end = len(text[:start].encode()), len(text[:end].encode())
     return f'"index":{{"byteEnd":{end},"byteStart":{start}}}}}'

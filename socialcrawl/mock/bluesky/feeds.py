@@ -36,7 +36,7 @@ class Feeds:
         self._world, self._names, self._changes = world, names, changes
 
     def author_feed(self, asked: Asked, views: Views) -> Told:
-        """A page of an account's posts, replies and reposts; no cursor at the end."""
+        """Return a page of an account's posts, replies and reposts; no cursor at the end."""
         row = self._names.row(identifier(needed(asked, "actor"), "actor"))
         size = limit(asked, 50)
         if row is None:
@@ -58,7 +58,7 @@ class Feeds:
         return Told(200, body + b"}", posts=len(page))
 
     def _filtered(self, row: int, wanted: str) -> NDArray[np.int64]:
-        """The posts of an account that a filter leaves, ascending."""
+        """Return the posts of an account that a filter leaves, ascending."""
         if wanted not in FILTERS:
             raise invalid(f"Error: filter must be one of ({'|'.join(FILTERS)})")
         own = self._changes.moment.existing(self._world.timelines.of(row))
@@ -72,7 +72,7 @@ class Feeds:
         return left
 
     def _place(self, asked: Asked, own: NDArray[np.int64]) -> int:
-        """How many of an account's posts are older than the cursor."""
+        """Return how many of an account's posts are older than the cursor."""
         cursor = asked.one("cursor")
         if not cursor:
             return len(own)

@@ -31,7 +31,9 @@ class Finder:
         self.matches = lru_cache(256)(self._matches)
 
     def _matches(self, text: str) -> NDArray[np.int64]:
-        """The positions that a query finds (see `socialcrawl.mock.query`; an empty one finds all): int64[m], ascending.
+        """Return the positions that a query finds (see `socialcrawl.mock.query`.
+
+        An empty one finds all): int64[m], ascending.
 
         Raises:
             QueryError: the query cannot be understood.
@@ -54,7 +56,7 @@ class Finder:
         return found
 
     def _candidates(self, text: str) -> NDArray[np.int64]:
-        """Posts among which all that match are: of a query that has words only, those whose texts have them."""
+        """Return posts among which all that match are: of a query that has words only, those whose texts have them."""
         lexemes = _LEXEME.findall(text)
         every = "OR" not in lexemes and "(" not in text  # each must match, but for those that must not
         needles = set()
@@ -67,7 +69,7 @@ class Finder:
         return reduce(np.intersect1d if every else np.union1d, [self._with(needle) for needle in sorted(needles)])
 
     def _with(self, word: str) -> NDArray[np.int64]:
-        """The posts whose text contains a word, or has it within another."""
+        """Return the posts whose text contains a word, or has it within another."""
         joined, ends = self._joined
         needle, places = word.encode(), []
         at = joined.find(needle)

@@ -34,7 +34,7 @@ _CODES = np.array([ord(letter) for letter in _SORTED], np.uint32)
 
 
 def record_key(number: int) -> str:
-    """The 13 characters of a number below 2**64, in the order of numbers."""
+    """Return the 13 characters of a number below 2**64, in the order of numbers."""
     high, low = number >> 30, number & 0x3FFFFFFF
     return (
         f"{_SORTED[high >> 30]}{_PAIRS[high >> 20 & 1023]}{_PAIRS[high >> 10 & 1023]}{_PAIRS[high & 1023]}"
@@ -43,14 +43,14 @@ def record_key(number: int) -> str:
 
 
 def record_keys(numbers: NDArray[Any]) -> list[str]:
-    """The keys of many numbers: int64[n] or uint64[n]."""
+    """Return the keys of many numbers: int64[n] or uint64[n]."""
     letters = _CODES[(numbers.astype(np.uint64)[:, None] >> _SHIFTS) & np.uint64(31)]
     keys: list[str] = letters.view("U13").ravel().tolist()
     return keys
 
 
 def number_of(key: str) -> int | None:
-    """The number written as these 13 characters; None where they are no record key."""
+    """Return the number written as these 13 characters; None where they are no record key."""
     if not _KEY.fullmatch(key):
         return None
     number = 0
@@ -60,18 +60,18 @@ def number_of(key: str) -> int | None:
 
 
 def did_of(name: str) -> str:
-    """The DID of the account with this folded name: 96 bits of hash."""
+    """Return the DID of the account with this folded name: 96 bits of hash."""
     return "did:plc:" + blake2b(name.encode(), digest_size=12).hexdigest().translate(_LETTERS)
 
 
 def cid_of(did: str, kind: str, key: str) -> str:
-    """The CID of a record with a key of 13 characters; 59 characters, of the form that Bluesky's have."""
+    """Return the CID of a record with a key of 13 characters; 59 characters, of the form that Bluesky's have."""
     return f"{cid_head(did, kind)}{key}{CID_END}"
 
 
 @lru_cache(20_000)
 def cid_head(did: str, kind: str) -> str:
-    """What the CIDs of an account's records of one kind begin with; their key and `CID_END` follow."""
+    """Return what the CIDs of an account's records of one kind begin with; their key and `CID_END` follow."""
     return _CID_HEAD + blake2b(f"{did}/{kind}".encode(), digest_size=19).hexdigest()[:37].translate(_LETTERS)
 
 
@@ -102,11 +102,11 @@ class Names:
         return {key: row for row, key in enumerate(self._world.accounts.keys)}
 
     def did(self, row: int) -> str:
-        """The DID of an account."""
+        """Return the DID of an account."""
         return self.dids[row]
 
     def handle(self, row: int) -> str:
-        """The handle that an account has now."""
+        """Return the handle that an account has now."""
         username = self._changes.username(row)
         if username == self._world.accounts.usernames[row]:
             return f"{self._labels[row]}.{self.domain}"
@@ -116,7 +116,10 @@ class Names:
         return f"{label}.{self.domain}"
 
     def row(self, actor: str) -> int | None:
-        """The row of the account with this DID, or with this handle now, in any spelling; None where nobody has it."""
+        """Return the row of the account with this DID, or with this handle now, in any spelling.
+
+        None where nobody has it.
+        """
         if actor.startswith("did:"):
             return self._rows.get(actor)
         handle = fold(actor)
@@ -127,7 +130,7 @@ class Names:
         return self._new_handles().get(handle)
 
     def uri(self, row: int, number: int, kind: str = POST) -> str:
-        """The address of an account's record with this number (a post's id)."""
+        """Return the address of an account's record with this number (a post's id)."""
         return f"at://{self.dids[row]}/{kind}/{record_key(number)}"
 
     def _new_handles(self) -> dict[str, int]:
@@ -140,7 +143,7 @@ class Names:
 
 
 def _labels(usernames: Sequence[str]) -> list[str]:
-    """One label per username, all different; a made one yields to the real ones."""
+    """Return one label per username, all different; a made one yields to the real ones."""
     labels = [_plain(username) for username in usernames]
     taken = {label for label in labels if label is not None}
     for row in sorted((row for row, label in enumerate(labels) if label is None), key=usernames.__getitem__):
@@ -153,7 +156,7 @@ def _labels(usernames: Sequence[str]) -> list[str]:
 
 
 def _plain(username: str) -> str | None:
-    """The label from which the username can be read back; None where there is none."""
+    """Return the label from which the username can be read back; None where there is none."""
     label = fold(username).replace("_", "-")
     if label.startswith("-") or label.endswith("-") or "-" in username or _NOT_IN_LABEL.search(label):
         return None

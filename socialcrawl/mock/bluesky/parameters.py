@@ -15,7 +15,7 @@ _HANDLE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z](
 
 
 def needed(asked: Asked, name: str) -> str:
-    """The value of a parameter that must be there.
+    """Return the value of a parameter that must be there.
 
     Raises:
         RefusalError: it is not, or is empty.
@@ -27,7 +27,7 @@ def needed(asked: Asked, name: str) -> str:
 
 
 def identifier(value: str, name: str) -> str:
-    """The same value, which is a DID or a handle.
+    """Return the same value, which is a DID or a handle.
 
     Raises:
         RefusalError: it is neither.
@@ -38,7 +38,7 @@ def identifier(value: str, name: str) -> str:
 
 
 def limit(asked: Asked, default: int) -> int:
-    """The size of a page, 1 to 100.
+    """Return the size of a page, 1 to 100.
 
     Raises:
         RefusalError: another number, or none.
@@ -57,7 +57,7 @@ def limit(asked: Asked, default: int) -> int:
 
 
 def moment(asked: Asked, name: str) -> float | None:
-    """A moment as Unix seconds, from ISO 8601 or a date alone (its beginning, UTC); None where there is none.
+    """Return a moment as Unix seconds, from ISO 8601 or a date alone (its beginning, UTC); None where there is none.
 
     Raises:
         RefusalError: no moment.
@@ -67,7 +67,7 @@ def moment(asked: Asked, name: str) -> float | None:
 
 
 def second(value: str, name: str) -> float:
-    """The Unix second that a text names, see `moment`."""
+    """Return the Unix second that a text names, see `moment`."""
     try:
         found = datetime.fromisoformat(value)
     except ValueError as error:
@@ -76,7 +76,7 @@ def second(value: str, name: str) -> float:
 
 
 def cut(asked: Asked, changes: Changes, place: str, *, size: int, n: int) -> tuple[slice, str | None]:
-    """The part of a list of n that a page shows, and the cursor behind it, None at the end.
+    """Return the part of a list of n that a page shows, and the cursor behind it, None at the end.
 
     Such a cursor is the number of entries before the page. `place` names the list: cursors of two lists look alike.
 
@@ -97,7 +97,7 @@ def cut(asked: Asked, changes: Changes, place: str, *, size: int, n: int) -> tup
 
 
 def number_in(cursor: str) -> int:
-    """The post id in the cursor of a feed, `<milliseconds>::<record key>`.
+    """Return the post id in the cursor of a feed, `<milliseconds>::<record key>`.
 
     Raises:
         RefusalError: another cursor.

@@ -111,7 +111,7 @@ class People:
         return Told(200, orjson.dumps({"items": items, "list": about, **behind}))
 
     def _here(self, asked: Asked, name: str, sentence: str) -> int:
-        """The account that is asked for, where it is to be seen."""
+        """Return the account that is asked for, where it is to be seen."""
         row = self._names.row(identifier(needed(asked, name), name))
         if row is None:
             raise invalid(sentence)
@@ -134,16 +134,16 @@ class People:
         return Told(200, orjson.dumps({kind: _profiles(views, page), "subject": subject, **behind}))
 
     def _page(self, asked: Asked, rows: list[int], place: str, size: int) -> tuple[list[int], dict[str, str]]:
-        """The accounts on a page of a list, and the cursor behind it, if any."""
+        """Return the accounts on a page of a list, and the cursor behind it, if any."""
         part, cursor = cut(asked, self._changes, place, size=size, n=len(rows))
         return rows[part], {"cursor": cursor} if cursor else {}
 
     def _follows(self, row: int) -> NDArray[np.int64]:
-        """Whom an account mentioned so far, the first mentioned first."""
+        """Return whom an account mentioned so far, the first mentioned first."""
         return self._so_far(*self._mentioned(row))
 
     def _followers(self, row: int) -> NDArray[np.int64]:
-        """Who mentioned an account so far, the first to do so first."""
+        """Return who mentioned an account so far, the first to do so first."""
         return self._so_far(*self._mentioners(row))
 
     def _so_far(self, rows: NDArray[np.int64], posts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -159,7 +159,7 @@ class People:
         return _once(self._world.author[posts], posts, row)
 
     def _search(self, words: tuple[str, ...]) -> list[int]:
-        """The accounts whose handle or shown name contains every word; none for no words."""
+        """Return the accounts whose handle or shown name contains every word; none for no words."""
         accounts, mentioned = self._world.accounts, np.diff(self._world.mentioned_in.offsets)
         if not words:
             return []

@@ -22,17 +22,17 @@ class RefusalError(Exception):
         self.error, self.status = error, status
 
     def told(self) -> Told:
-        """The answer."""
+        """Return the answer."""
         return Told(self.status, orjson.dumps({"error": self.error, "message": str(self)}))
 
 
 def invalid(message: str) -> RefusalError:
-    """The refusal of a parameter, or of an account that is not there."""
+    """Return the refusal of a parameter, or of an account that is not there."""
     return RefusalError("InvalidRequest", message)
 
 
 def gone(fate: int, sentence: str) -> RefusalError | None:
-    """The refusal that meets whoever asks for an account with this fate; None where it is to be seen."""
+    """Return the refusal that meets whoever asks for an account with this fate; None where it is to be seen."""
     if fate == SUSPENDED:
         return RefusalError("AccountTakedown", "Account has been suspended")
     return invalid(sentence) if fate == DELETED else None

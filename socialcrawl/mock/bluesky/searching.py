@@ -45,7 +45,7 @@ class _Wanted:
     domains: list[str] = field(default_factory=list)
 
     def fits(self, text: str) -> bool:
-        """Whether a post has all the tags, and links to the pages and domains, as its facets name them."""
+        """Return whether a post has all the tags, and links to the pages and domains, as its facets name them."""
         if not (self.tags or self.pages or self.domains):
             return True
         named = {fold(tag) for _, _, tag in tags(text)}
@@ -68,7 +68,7 @@ class Searching:
         self._finder = Finder(world)
 
     def search_posts(self, asked: Asked, views: Views) -> Told:
-        """A page of the posts found, newest first (`top` has nothing else to go by, as nobody knows likes)."""
+        """Return a page of the posts found, newest first (`top` has nothing else to go by, as nobody knows likes)."""
         q, size = needed(asked, "q"), limit(asked, 25)
         if (asked.one("sort") or "latest") not in _SORTS:
             raise invalid(f"Error: sort must be one of ({'|'.join(_SORTS)})")
@@ -104,7 +104,7 @@ class Searching:
         return np.array([post for post in spoken if wanted.fits(world.texts[post])], np.int64)
 
     def _wanted(self, asked: Asked, q: str) -> _Wanted:
-        """The filters of the query and of the parameters together."""
+        """Return the filters of the query and of the parameters together."""
         filters = [[part for part in match.groups() if part] for match in _FILTER.finditer(q)]
         given = [(name, value) for name, value in filter(None, filters)]
         words = _FILTER.sub(lambda match: "" if any(match.groups()) else match[0], q)
@@ -128,7 +128,7 @@ class Searching:
         return wanted
 
     def _row(self, actor: str, name: str) -> int:
-        """The row of an account, -2 where there is none (-1 stands for nobody)."""
+        """Return the row of an account, -2 where there is none (-1 stands for nobody)."""
         actor = actor.removeprefix("@")
         if "." not in actor and not actor.startswith("did:"):
             actor = f"{actor}.{self._names.domain}"  # the label alone, as people write it

@@ -106,12 +106,12 @@ class BlueskyService:
         }
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """The methods by name, then all others, which are not served."""
+        """Return the methods by name, then all others, which are not served."""
         named = [(method, _XRPC + name) for name, (method, _) in self._handlers.items()]
         return [*named, ("GET", _REST), ("POST", _REST)]
 
     def guest(self, asked: Asked) -> Guest | Told:
-        """The account whose session asks (its DID is the label), or the public."""
+        """Return the account whose session asks (its DID is the label), or the public."""
         method = asked.endpoint.removeprefix(_XRPC)
         if method == _CREATE:
             return _PUBLIC
@@ -122,7 +122,7 @@ class BlueskyService:
         return _PUBLIC if did is None else Guest(did, "user")
 
     def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
-        """The window of the address at this host, and those of the account that signs in."""
+        """Return the window of the address at this host, and those of the account that signs in."""
         everything = Counting((self.name, "address", asked.host), self._limit, self._window)
         if not asked.endpoint.endswith(_CREATE):
             return (everything,)
@@ -130,7 +130,7 @@ class BlueskyService:
         return (everything, *(Counting((self.name, "sign-in", who), k, period) for k, period in SIGN_INS))
 
     def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
-        """The headers of the window that has the fewest left; of several, of the one that ends last."""
+        """Return the headers of the window that has the fewest left; of several, of the one that ends last."""
         if not standing:
             return {}
         tightest = _tightest(standing)
@@ -142,13 +142,13 @@ class BlueskyService:
         }
 
     def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
-        """The 429, with the seconds to wait."""
+        """Return the 429, with the seconds to wait."""
         told = TOO_MANY.told()
         wait = ceil(_tightest(standing).ends - asked.now) if standing else 0
         return Told(told.status, told.body, {"Retry-After": str(max(wait, 0))})
 
     def answer(self, asked: Asked, guest: Guest) -> Told:
-        """What the method answers."""
+        """Return what the method answers."""
         method = asked.endpoint.removeprefix(_XRPC)
         served = self._handlers.get(method)
         if served is None:

@@ -58,7 +58,7 @@ class Sessions:
         self._claims = lru_cache(1_024)(self._verified)
 
     def holder(self, asked: Asked, scope: str = ACCESS) -> str | None:
-        """The DID of the account whose token came with a request; None where no token came.
+        """Return the DID of the account whose token came with a request; None where no token came.
 
         Raises:
             RefusalError: a token that is none, of another kind, expired or used up.
@@ -142,7 +142,7 @@ class Sessions:
         return claims
 
     def _verified(self, token: str) -> dict[str, Any] | None:
-        """What a token says that this mock signed; None for any other."""
+        """Return what a token says that this mock signed; None for any other."""
         signed, _, signature = token.encode("utf-8", "replace").rpartition(b".")
         if not signed or not hmac.compare_digest(self._signature(signed), signature):
             return None
@@ -152,7 +152,7 @@ class Sessions:
 
 
 def credentials(body: bytes) -> tuple[str, str]:
-    """The identifier (folded, without a leading @) and the password of a sign-in; empty where there is none."""
+    """Return the identifier (folded, without a leading @) and the password of a sign-in; empty where there is none."""
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -60,12 +60,12 @@ class Views:
             self._feeds = Held(_KEPT_BYTES)
 
     def profile(self, row: int, **more: int) -> bytes:
-        """The profile of an account, with these counts."""
+        """Return the profile of an account, with these counts."""
         says = "People only. #nobot" if chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
         return orjson.dumps({**self._basic(row), "description": says, "indexedAt": self._since(row), **more})
 
     def posts(self, posts: Sequence[int]) -> bytes:
-        """The posts at these positions, as a list."""
+        """Return the posts at these positions, as a list."""
         return f"[{','.join(self._writer.posts(posts))}]".encode() if posts else b"[]"
 
     def feed(self, posts: Sequence[int]) -> bytes:
@@ -98,7 +98,7 @@ class Views:
         return found
 
     def _labels(self, row: int) -> list[dict[str, Any]]:
-        """The labels that an account gave itself, as com.atproto.label.defs#label."""
+        """Return the labels that an account gave itself, as com.atproto.label.defs#label."""
         if not chosen(self._world.accounts.keys[row], self._labelled, b"noindex"):
             return []
         did = self._names.did(row)
@@ -106,7 +106,7 @@ class Views:
         return [{"cid": cid, "cts": self._since(row), "src": did, "uri": uri, "val": HIDDEN}]
 
     def _since(self, row: int) -> str:
-        """When the account began: the file does not tell, so when it is first seen in it."""
+        """Return when the account began: the file does not tell, so when it is first seen in it."""
         world = self._world
         own, others = world.timelines.of(row), world.mentioned_in.of(row)
         seen = [int(world.created_at[posts[0]]) for posts in (own, others) if len(posts)]
@@ -155,11 +155,11 @@ class Views:
         return bool(self._changes.fate(row) == HERE)
 
     def _there(self, original: Repeated) -> int:
-        """Where an original stands, -1 where there is none yet."""
+        """Return where an original stands, -1 where there is none yet."""
         return self._moment.place(original.place)
 
     def _linked(self, post: int) -> list[tuple[int, str]]:
-        """The parent and the root of a reply: where they stand (-1: not to be found), and their address."""
+        """Return the parent and the root of a reply: where they stand (-1: not to be found), and their address."""
         references = self._world.references
         parent = self._writer.answered(post)
         assert parent is not None
@@ -171,13 +171,13 @@ class Views:
         return [above, (self._place(root, first), first)]
 
     def _place(self, place: int, address: str) -> int:
-        """The same place, or -1 where the post there is not to be seen as a post at this address."""
+        """Return the same place, or -1 where the post there is not to be seen as a post at this address."""
         if self._moment.place(place) < 0 or not self._changes.visible[place] or self._writer.address(place) != address:
             return -1
         return -1 if self._repeated(place) is not None else place
 
     def _made(self, post: int, original: Repeated) -> str:
-        """An original that the file lacks: as old as the file knows, and as often repeated."""
+        """Return an original that the file lacks: as old as the file knows, and as often repeated."""
         references = self._world.references
         ids, repeats = self._retweeted
         again = repeats.of(int(np.searchsorted(ids, references.retweeted_id[post])))

@@ -40,7 +40,7 @@ class Writer:
         self._langs = lru_cache(1_000)(lambda lang: orjson.dumps([lang]).decode())
 
     def posts(self, posts: Sequence[int]) -> list[str]:
-        """The posts at these positions."""
+        """Return the posts at these positions."""
         world, chosen = self._world, np.asarray(posts, np.int64)
         columns = zip(
             posts,
@@ -65,7 +65,7 @@ class Writer:
         return found
 
     def original(self, post: int, start: int, row: int, number: int, *, when: str, reposts: int) -> str:
-        """The original of a repost that the file lacks.
+        """Return the original of a repost that the file lacks.
 
         Args:
             post: the position of the repost, whose text from `start` on it has, and whose mentions but of its author.
@@ -83,11 +83,14 @@ class Writer:
         return self._view(self._head(row), record_key(number), when, record, (0, reposts))
 
     def address(self, post: int) -> str:
-        """The address of the post at this position."""
+        """Return the address of the post at this position."""
         return self._names.uri(int(self._world.author[post]), int(self._world.ids[post]))
 
     def answered(self, post: int) -> str | None:
-        """The address of what a post answers, made up where the file has an account only; None: it answers nobody."""
+        """Return the address of what a post answers, made up where the file has an account only.
+
+        None: it answers nobody.
+        """
         references = self._world.references
         account = int(references.replied_account[post])
         if account < 0:
@@ -115,13 +118,13 @@ class Writer:
         )
 
     def _mentioned(self, posts: NDArray[np.int64]) -> list[list[int]]:
-        """The accounts that each of these posts mentions."""
+        """Return the accounts that each of these posts mentions."""
         mentions = self._world.mentions
         bounds = zip(mentions.offsets[posts].tolist(), mentions.offsets[posts + 1].tolist(), strict=True)
         return [mentions.members[begin:end].tolist() if begin < end else [] for begin, end in bounds]
 
     def _reply(self, post: int) -> str:
-        """The references of a reply to what it answers and to the first post of the conversation."""
+        """Return the references of a reply to what it answers and to the first post of the conversation."""
         parent = self.answered(post)
         assert parent is not None
         root = int(self._world.references.conversation[post])

@@ -43,7 +43,10 @@ _ACCOUNTS = {
 
 
 def instance_v2(domain: str, accounts: int) -> dict[str, Any]:
-    """The answer of /api/v2/instance, with the members of the recorded one; `accounts` are those that live there."""
+    """Return the answer of /api/v2/instance, with the members of the recorded one.
+
+    `accounts` are those that live there.
+    """
     return {
         "domain": domain,
         "title": "Mastodon",
@@ -79,7 +82,7 @@ def instance_v2(domain: str, accounts: int) -> dict[str, Any]:
 
 
 def instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
-    """The answer of /api/v1/instance, see https://docs.joinmastodon.org/entities/V1_Instance/."""
+    """Return the answer of /api/v1/instance, see https://docs.joinmastodon.org/entities/V1_Instance/."""
     return {
         "uri": domain,
         "title": "Mastodon",
@@ -101,7 +104,7 @@ def instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
 
 
 def asker(label: str, domain: str, profile: Mapping[str, Any]) -> dict[str, Any]:
-    """The account of whoever shows a token, which nobody else sees: the file knows nothing of them.
+    """Return the account of whoever shows a token, which nobody else sees: the file knows nothing of them.
 
     Args:
         label: the label of the token.

@@ -10,17 +10,17 @@ _HEADERS = {"vary": "Authorization, Origin", "cache-control": "private, no-store
 
 
 def told(body: bytes, posts: int = 0, headers: Mapping[str, str] | None = None) -> Told:
-    """An answer with status 200."""
+    """Return an answer with status 200."""
     return Told(200, body, {**_HEADERS, **(headers or {})}, posts=posts)
 
 
 def array(parts: Iterable[bytes]) -> bytes:
-    """A JSON array of ready members."""
+    """Return a JSON array of ready members."""
     return b"[" + b",".join(parts) + b"]"
 
 
 def refused(status: int, error: str) -> Told:
-    """A refusal."""
+    """Return a refusal."""
     return Told(status, orjson.dumps({"error": error}), _HEADERS)
 
 

@@ -37,7 +37,7 @@ class Draft:
 
 
 def draft_of(world: World, post: int, moment: Moment, *, repost: bool) -> Draft:
-    """The draft of the post at this position; that of a repost is empty, as its original has the text.
+    """Return the draft of the post at this position; that of a repost is empty, as its original has the text.
 
     Who answers somebody mentions them, first and even where the text does not, as Mastodon's own clients write it: a
     status tells the answered account by its local id only, which says nothing elsewhere.
@@ -60,7 +60,7 @@ def draft_of(world: World, post: int, moment: Moment, *, repost: bool) -> Draft:
 
 
 def draft_of_original(world: World, post: int, by_key: Mapping[str, int]) -> Draft:
-    """The draft of what a post repeats and the file lacks: all that is known of it is what the post says.
+    """Return the draft of what a post repeats and the file lacks: all that is known of it is what the post says.
 
     Args:
         world: the posts.

@@ -25,7 +25,7 @@ class Term:
         self._whole = re.compile(rf"(?<!\w){re.escape(self._needle)}(?!\w)")
 
     def among(self, posts: Sequence[int], texts: Sequence[str]) -> list[int]:
-        """The posts (positions) whose texts have the term, in the same order."""
+        """Return the posts (positions) whose texts have the term, in the same order."""
         # The plain test is ten times as fast as the exact one and leaves few posts to it.
         likely = [post for post in posts if self._needle in fold(texts[post])]
         return [post for post in likely if self._whole.search(fold(texts[post]))]
@@ -56,17 +56,17 @@ class Finding:
         return np.array([there == domain for there in self._instances.domains], dtype=bool)
 
     def _known(self, domain: str) -> NDArray[np.int64]:
-        """The posts that an instance knows: int64[m], ascending."""
+        """Return the posts that an instance knows: int64[m], ascending."""
         if domain == self._instances.home:
             return np.arange(len(self._world.author))
         return np.flatnonzero(self.living(domain)[self._world.author])
 
     def _with_tag(self, tag: str, domain: str) -> NDArray[np.int64]:
-        """The posts with a hashtag that an instance knows, reposts left out: int64[m], ascending."""
+        """Return the posts with a hashtag that an instance knows, reposts left out: int64[m], ascending."""
         return self._matching([Term("#" + fold(tag))], [], domain)
 
     def _with_words(self, query: str, domain: str) -> NDArray[np.int64]:
-        """The posts that a search on an instance finds: int64[m], ascending.
+        """Return the posts that a search on an instance finds: int64[m], ascending.
 
         All words, "phrases" and #hashtags must be there, and none behind a minus; `from:name` is the author. Reposts
         and the posts of those who do not want to be found are left out.

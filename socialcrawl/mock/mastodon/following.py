@@ -18,15 +18,15 @@ class Following:
         self._town = town
 
     def answers(self) -> Mapping[str, Answer]:
-        """The endpoints by template."""
+        """Return the endpoints by template."""
         return {"/api/v1/accounts/:id/following": self.following, "/api/v1/accounts/:id/followers": self.followers}
 
     def following(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """Whom an account follows: those whom it mentions, the first mentioned first."""
+        """Return whom an account follows: those whom it mentions, the first mentioned first."""
         return self._list(asked, domain, backwards=False)
 
     def followers(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """Who follows an account: those who mention it, the first to do so first."""
+        """Return who follows an account: those who mention it, the first to do so first."""
         return self._list(asked, domain, backwards=True)
 
     def _list(self, asked: Asked, domain: str, *, backwards: bool) -> Told:

@@ -20,7 +20,7 @@ _SHOWN = 30  # characters of an address that are to be seen
 
 
 def content(text: str, domain: str, names: Mapping[str, str], *, foreign: bool = False) -> str:
-    """The HTML of a text.
+    """Return the HTML of a text.
 
     Args:
         text: the text; blank gives no HTML at all.
@@ -41,7 +41,7 @@ def content(text: str, domain: str, names: Mapping[str, str], *, foreign: bool =
 
 
 def hashtags(text: str) -> list[str]:
-    """The hashtags of a text, lower case, each once, in order; numbers are none."""
+    """Return the hashtags of a text, lower case, each once, in order; numbers are none."""
     if "#" not in text:
         return []
     found = (match["tag"] for match in _ENTITY.finditer(text))
@@ -49,13 +49,13 @@ def hashtags(text: str) -> list[str]:
 
 
 def escape(text: str) -> str:
-    """The text with the five letters that mean something in HTML written as Rails writes them."""
+    """Return the text with the five letters that mean something in HTML written as Rails writes them."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace('"', "&quot;").replace("'", "&#39;")
 
 
 def _link(found: re.Match[str], domain: str, names: Mapping[str, str], far: str) -> tuple[str, int]:
-    """The link for a match and where it ends; no link where the match means nothing."""
+    """Return the link for a match and where it ends; no link where the match means nothing."""
     if found["url"]:
         url = found["url"].rstrip(_AFTER_A_LINK)
         return _address(url), found.start() + len(url)
@@ -83,7 +83,10 @@ def _hashtag(tag: str, domain: str, far: str) -> str:
 
 
 def _mention(found: re.Match[str], domain: str, names: Mapping[str, str], far: str) -> tuple[str, int]:
-    """The link of the longest spelling that is somebody's name; a name of the author's own instance may name it."""
+    """Return the link of the longest spelling that is somebody's name.
+
+    A name of the author's own instance may name it.
+    """
     whole = found["name"]
     word = _WORD.match(whole)
     local = whole.lower().removesuffix("@" + domain)

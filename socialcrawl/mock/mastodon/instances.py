@@ -61,37 +61,40 @@ class Instances:
         return sorted(self._rows.items())
 
     def at(self, host: str) -> str | None:
-        """The instance that answers at a host; this machine is home, and None is no instance."""
+        """Return the instance that answers at a host; this machine is home, and None is no instance."""
         host = host.lower()
         if host in self.known:
             return host
         return self.home if is_loopback_host(host) else None
 
     def name(self, row: int) -> str:
-        """The username that an account has now, lower case, without its domain."""
+        """Return the username that an account has now, lower case, without its domain."""
         if self._changes.version and self._renamed(row):
             return self._changes.username(row).lower()
         return self._names[row]
 
     def first_name(self, row: int) -> str:
-        """The username under which the account was made, which stays in its `uri` for ever."""
+        """Return the username under which the account was made, which stays in its `uri` for ever."""
         return self._names[row]
 
     def url(self, row: int) -> str:
-        """The address of an account's page."""
+        """Return the address of an account's page."""
         return f"https://{self.domains[row]}/@{self.name(row)}"
 
     def uri(self, row: int) -> str:
-        """The name of an account in the whole network, which stays when it is renamed."""
+        """Return the name of an account in the whole network, which stays when it is renamed."""
         return f"https://{self.domains[row]}/users/{self._names[row]}"
 
     def acct(self, row: int, domain: str) -> str:
-        """The account as an instance names it: the name alone for one of its own."""
+        """Return the account as an instance names it: the name alone for one of its own."""
         name = self.name(row)
         return name if self.domains[row] == domain else f"{name}@{self.domains[row]}"
 
     def find(self, acct: str, domain: str) -> int | None:
-        """The row of the account that an instance knows under `name` or `name@domain`; None where there is none."""
+        """Return the row of the account that an instance knows under `name` or `name@domain`.
+
+        None where there is none.
+        """
         name, _, elsewhere = acct.strip().removeprefix("@").lower().partition("@")
         place = elsewhere or domain
         if self._changes.version:
@@ -105,11 +108,11 @@ class Instances:
         return self._changes.username(row) != self._accounts.usernames[row]
 
     def account_id(self, row: int, domain: str) -> int:
-        """The id that an instance gives to an account: at most 19 digits, other ones on every instance."""
+        """Return the id that an instance gives to an account: at most 19 digits, other ones on every instance."""
         return int(self._accounts.ids[row]) ^ key_of(domain)
 
     def row(self, account_id: str, domain: str) -> int | None:
-        """The row of the account that has this id on an instance; None where there is none."""
+        """Return the row of the account that has this id on an instance; None where there is none."""
         if not (account_id.isascii() and account_id.isdecimal()):
             return None
         return self._accounts.by_id.get(int(account_id) ^ key_of(domain))
@@ -117,5 +120,5 @@ class Instances:
 
 @lru_cache(maxsize=4096)
 def key_of(domain: str) -> int:
-    """The key of an instance: 63 bits that depend on its domain alone."""
+    """Return the key of an instance: 63 bits that depend on its domain alone."""
     return int.from_bytes(blake2b(domain.encode(), key=b"socialcrawl mastodon", digest_size=8).digest()) >> 1

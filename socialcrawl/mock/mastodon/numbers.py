@@ -37,34 +37,37 @@ class Numbers:
         self._milliseconds: NDArray[np.int64] = np.maximum(milliseconds, places)
 
     def of(self, post: int, domain: str) -> int:
-        """The id of the post at this position on an instance."""
+        """Return the id of the post at this position on an instance."""
         return (int(self._milliseconds[post]) << _BITS) | _drawn(post, domain)
 
     def below(self, number: int, domain: str) -> int:
-        """How many posts of the world have a smaller id on the instance."""
+        """Return how many posts of the world have a smaller id on the instance."""
         moment = min(max(number, 0), 2**63 - 1) >> _BITS
         place = int(np.searchsorted(self._milliseconds, moment))
         same = place < len(self._milliseconds) and int(self._milliseconds[place]) == moment
         return place + (same and self.of(place, domain) < number)
 
     def post(self, number: int, domain: str) -> int | None:
-        """The position of the post that has this id on an instance; None where there is none."""
+        """Return the position of the post that has this id on an instance; None where there is none."""
         place = self.below(number, domain)
         return place if place < len(self._milliseconds) and self.of(place, domain) == number else None
 
     def original_of(self, post: int, domain: str) -> int:
-        """The id, on an instance, of the original that this repost repeats and the file lacks."""
+        """Return the id, on an instance, of the original that this repost repeats and the file lacks."""
         return (self.repeats[post].number & _POSITIVE) ^ key_of(domain)
 
     def first_repost(self, post: int) -> int:
-        """The first post that repeats the same original, which tells all that is known of it.
+        """Return the first post that repeats the same original, which tells all that is known of it.
 
         Of an original that the file has, but later, that is the post itself.
         """
         return self._lacking.get(self.repeats[post].number & _POSITIVE, post)
 
     def repost(self, number: int, domain: str) -> int | None:
-        """The first post that repeats the original with this id, which the file lacks; None where there is none."""
+        """Return the first post that repeats the original with this id, which the file lacks.
+
+        None where there is none.
+        """
         return self._lacking.get(number ^ key_of(domain))
 
     @cached_property
@@ -77,6 +80,6 @@ class Numbers:
 
 
 def _drawn(post: int, domain: str) -> int:
-    """The last 16 bits of a post's id on an instance."""
+    """Return the last 16 bits of a post's id on an instance."""
     mixed = (post * 0x9E3779B97F4A7C15 + key_of(domain)) & (2**64 - 1)
     return ((mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9 >> 40) & _MASK

@@ -21,7 +21,7 @@ class Part:
 
 
 def size(asked: Asked, usual: int, most: int) -> int:
-    """The page size asked for: `usual` where none is given, `most` at most."""
+    """Return the page size asked for: `usual` where none is given, `most` at most."""
     given = asked.one("limit")
     return usual if given is None else min(abs(whole(given)), most)
 
@@ -29,7 +29,7 @@ def size(asked: Asked, usual: int, most: int) -> int:
 def cut(
     members: NDArray[np.int64], n: int, *, below: int | None, above: int | None, upward: bool, overlap: int = 0
 ) -> Part:
-    """One page of a list.
+    """Return one page of a list.
 
     Args:
         members: all members, ascending.
@@ -50,7 +50,7 @@ def cut(
 
 
 def whole(text: str) -> int:
-    """The whole number at the beginning of a text, 0 where there is none, as Ruby reads it."""
+    """Return the whole number at the beginning of a text, 0 where there is none, as Ruby reads it."""
     text = text.strip()
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
     length = next((i for i, letter in enumerate(digits) if letter not in "0123456789"), len(digits))
@@ -58,12 +58,12 @@ def whole(text: str) -> int:
 
 
 def true(asked: Asked, name: str) -> bool:
-    """Whether a parameter is there and no way to say no."""
+    """Return whether a parameter is there and no way to say no."""
     return asked.one(name) not in _FALSE
 
 
 def links(asked: Asked, kept: tuple[str, ...], *, older: int | None, newer: int | None) -> dict[str, str]:
-    """The Link header of a page, with the address under which it was asked.
+    """Return the Link header of a page, with the address under which it was asked.
 
     Args:
         asked: the request.
@@ -81,7 +81,7 @@ def links(asked: Asked, kept: tuple[str, ...], *, older: int | None, newer: int 
 
 
 def address(asked: Asked) -> str:
-    """The address that was asked, without its parameters: plain http only where the Host header names a port."""
+    """Return the address that was asked, without its parameters: plain http only where the Host header names a port."""
     host = asked.headers.get("host") or asked.host
     path = "/".join(
         asked.path.get(part[1:], part) if part.startswith(":") else part for part in asked.endpoint.split("/")

@@ -46,16 +46,16 @@ class Profiles:
         self._noindex, self._nobot, self._moved, self._limited = noindex, nobot, moved, limited
 
     def hidden(self, row: int) -> bool:
-        """Whether the account does not want to be found by searches."""
+        """Return whether the account does not want to be found by searches."""
         return chosen(self._world.accounts.keys[row], self._noindex, b"noindex")
 
     def stranger(self, domain: str) -> dict[str, Any]:
-        """The members of the first account of the world, as of one that lives on this instance."""
+        """Return the members of the first account of the world, as of one that lives on this instance."""
         local = {"noindex": False, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
         return {name: value for name, value in self.profile(0, domain).items() if name != "suspended"} | local
 
     def profile(self, row: int, domain: str, *, whole: bool = True) -> dict[str, Any]:
-        """The account in this row as an instance tells it; a suspended one emptied, as Mastodon does.
+        """Return the account in this row as an instance tells it; a suspended one emptied, as Mastodon does.
 
         `whole`: with the account that it has moved to.
         """
@@ -102,7 +102,7 @@ class Profiles:
         return "<p>#nobot</p>" if chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
 
     def _created(self, row: int) -> str:
-        """The day of the first that is seen of an account, which is all that the file tells of its age."""
+        """Return the day of the first that is seen of an account, which is all that the file tells of its age."""
         seen = [posts[0] for posts in (self._own(row), self._world.mentioned_in.of(row)) if len(posts)]
         first = min((int(self._world.created_at[post]) for post in seen), default=int(self._world.created_at[0]))
         return f"{_day(first)}T00:00:00.000Z"

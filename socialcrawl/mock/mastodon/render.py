@@ -33,7 +33,7 @@ class Renderer:
         self._renew()
 
     def status(self, post: int, domain: str, *, signed_in: bool) -> bytes:
-        """The JSON of a post on an instance; with a token it tells what the asker did with the status."""
+        """Return the JSON of a post on an instance; with a token it tells what the asker did with the status."""
         self._renew()
         key = (post, domain, signed_in, self._moment.there)
         told = self._statuses.get(key)
@@ -43,7 +43,7 @@ class Renderer:
         return told
 
     def original(self, post: int, domain: str, *, signed_in: bool) -> bytes:
-        """The JSON of the status that this post repeats, whether the file has it or not."""
+        """Return the JSON of the status that this post repeats, whether the file has it or not."""
         place = self._moment.place(self._numbers.repeats[post].place)
         if place >= 0:
             return self.status(place, domain, signed_in=signed_in)
@@ -52,7 +52,7 @@ class Renderer:
         return self._written(draft, domain, (self._numbers.original_of(post, domain), there), signed_in=signed_in)
 
     def account(self, row: int, domain: str) -> bytes:
-        """The JSON of an account on an instance."""
+        """Return the JSON of an account on an instance."""
         self._renew()
         key = (row, domain, self._moment.there)
         told = self._accounts.get(key)
@@ -79,7 +79,7 @@ class Renderer:
     def _written(
         self, draft: Draft, domain: str, numbers: tuple[int, int], *, signed_in: bool, repeats: bytes | None = None
     ) -> bytes:
-        """The JSON of a draft.
+        """Return the JSON of a draft.
 
         Args:
             draft: what is known of the status.

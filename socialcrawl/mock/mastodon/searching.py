@@ -20,11 +20,11 @@ class Searching:
         self._town = town
 
     def answers(self) -> Mapping[str, Answer]:
-        """The endpoints by template."""
+        """Return the endpoints by template."""
         return {"/api/v2/search": self.search}
 
     def search(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """Accounts by the beginning of their names, and with a token statuses by their words, newest first."""
+        """Return accounts by the beginning of their names, and with a token statuses by their words, newest first."""
         query, kind, signed_in = (asked.one("q") or "").strip(), asked.one("type"), guest.kind != "public"
         if not query:
             return NO_QUERY

@@ -72,11 +72,11 @@ class MastodonService:
         self._answers = {template: answer for room in rooms for template, answer in room.answers().items()}
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """Its (method, template)s; those without a part to be filled in come before those that they fit too."""
+        """Return its (method, template)s; those without a part to be filled in come before those that they fit too."""
         return [("GET", template) for template in self._answers]
 
     def guest(self, asked: Asked) -> Guest | Told:
-        """Who asks: the token, or everybody without one; the refusal of a token that is not let in."""
+        """Return who asks: the token, or everybody without one; the refusal of a token that is not let in."""
         given = asked.headers.get("authorization")
         if not given:
             return Guest("public", "public")
@@ -86,7 +86,7 @@ class MastodonService:
         return Guest(label(match[1]), "user")
 
     def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
-        """The windows of the instance that is asked: one counts every request, the other those with a cursor."""
+        """Return the windows of the instance that is asked: one counts every request, the other those with a cursor."""
         domain = self._instances.at(asked.host)
         if domain is None:
             return ()
@@ -95,7 +95,10 @@ class MastodonService:
         return [Counting((self.name, domain, kind, guest.label), k, s, "aligned") for kind, (k, s) in kinds]
 
     def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
-        """The headers of the window with the least left; its end keeps the microseconds of now, as Mastodon's does."""
+        """Return the headers of the window with the least left.
+
+        Its end keeps the microseconds of now, as Mastodon's does.
+        """
         if not standing:
             return {}
         closest = min(standing, key=lambda window: window.left)
@@ -107,11 +110,11 @@ class MastodonService:
         }
 
     def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
-        """The 429 of a request for which a window had no room; it says nothing of when to come back."""
+        """Return the 429 of a request for which a window had no room; it says nothing of when to come back."""
         return TOO_MANY
 
     def answer(self, asked: Asked, guest: Guest) -> Told:
-        """The answer to a request that was let in; a host that is no instance answers as a web server would."""
+        """Return the answer to a request that was let in; a host that is no instance answers as a web server would."""
         domain = self._instances.at(asked.host)
         if domain is None:
             return NOBODY_HERE

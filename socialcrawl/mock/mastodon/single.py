@@ -21,7 +21,7 @@ class Single:
         self._town = town
 
     def answers(self) -> Mapping[str, Answer]:
-        """The endpoints by template."""
+        """Return the endpoints by template."""
         return {
             "/api/v1/accounts/lookup": self.lookup,
             "/api/v1/accounts/verify_credentials": self.verify_credentials,
@@ -36,30 +36,30 @@ class Single:
         }
 
     def lookup(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """An account by `name`, or `name@domain` where it lives elsewhere."""
+        """Return an account by `name`, or `name@domain` where it lives elsewhere."""
         return self._told(self._town.there(self._town.instances.find(asked.one("acct") or "", domain)), domain)
 
     def account(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """An account by the id that this instance gave it."""
+        """Return an account by the id that this instance gave it."""
         return self._told(self._town.there(self._town.instances.row(asked.path["id"], domain)), domain)
 
     def _told(self, row: int | Told, domain: str) -> Told:
         return row if isinstance(row, Told) else told(self._town.renderer.account(row, domain))
 
     def accounts(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """Accounts by several `id[]`; those that are not there are left out."""
+        """Return accounts by several `id[]`; those that are not there are left out."""
         given = [value for name, value in asked.query if name in ("id[]", "id")][:_MOST_ACCOUNTS]
         rows = [self._town.there(self._town.instances.row(number, domain)) for number in dict.fromkeys(given)]
         return told(array(self._town.renderer.account(row, domain) for row in rows if isinstance(row, int)))
 
     def verify_credentials(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """The account of the asker, which a token names."""
+        """Return the account of the asker, which a token names."""
         if guest.kind == "public":
             return BAD_TOKEN
         return told(orjson.dumps(asker(guest.label, domain, self._town.profiles.stranger(domain))))
 
     def status(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """A status by the id that this instance gave it."""
+        """Return a status by the id that this instance gave it."""
         town, number, signed_in = self._town, whole(asked.path["id"]), guest.kind != "public"
         post = town.numbers.post(number, domain)
         moment = town.changes.moment
@@ -71,24 +71,24 @@ class Single:
         return NOT_FOUND
 
     def instance_v1(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """The instance, in the old form; with or without a slash behind, as Mastodon.py asks."""
+        """Return the instance, in the old form; with or without a slash behind, as Mastodon.py asks."""
         if asked.path.get("rest"):
             return NO_RECORD
         accounts, posts = self._sizes(domain)
         return told(orjson.dumps(instance_v1(domain, accounts, posts)))
 
     def rules(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """The rules of the instance."""
+        """Return the rules of the instance."""
         return told(orjson.dumps(RULES))
 
     def instance_v2(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """The instance, in the new form."""
+        """Return the instance, in the new form."""
         if asked.path.get("rest"):
             return NO_RECORD
         return told(orjson.dumps(instance_v2(domain, self._sizes(domain)[0])))
 
     def _sizes(self, domain: str) -> tuple[int, int]:
-        """How many accounts live there, and how many posts they wrote."""
+        """Return how many accounts live there, and how many posts they wrote."""
         own = self._town.finding.living(domain)
         authors = self._town.world.author[: self._town.changes.moment.there]
         return int(np.count_nonzero(own)), int(np.count_nonzero(own[authors]))

@@ -25,11 +25,11 @@ class Timelines:
         self._town = town
 
     def answers(self) -> Mapping[str, Answer]:
-        """The endpoints by template."""
+        """Return the endpoints by template."""
         return {"/api/v1/accounts/:id/statuses": self.statuses, "/api/v1/timelines/tag/:hashtag": self.tag}
 
     def statuses(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """The statuses of an account, newest first, as far as the instance knows them."""
+        """Return the statuses of an account, newest first, as far as the instance knows them."""
         town = self._town
         row = town.there(town.instances.row(asked.path["id"], domain))
         if isinstance(row, Told):
@@ -53,7 +53,10 @@ class Timelines:
         return posts
 
     def tag(self, asked: Asked, guest: Guest, domain: str) -> Told:
-        """The statuses with a hashtag that the instance knows, newest first; `local`: those of its own accounts."""
+        """Return the statuses with a hashtag that the instance knows, newest first.
+
+        `local`: those of its own accounts.
+        """
         finding, visible = self._town.finding, self._town.changes.visible
 
         def found(name: str) -> list[NDArray[np.int64]]:
@@ -78,7 +81,7 @@ class Timelines:
         *,
         always: bool,
     ) -> Told:
-        """One page of posts (positions, ascending).
+        """Return one page of posts (positions, ascending).
 
         Args:
             asked: the request.
@@ -103,7 +106,7 @@ class Timelines:
         return told(body, len(page), links(asked, kept, older=older, newer=newer))
 
     def _bound(self, asked: Asked, name: str, domain: str) -> int | None:
-        """The position that a cursor means: posts before it for max_id, and after it for the others."""
+        """Return the position that a cursor means: posts before it for max_id, and after it for the others."""
         given = asked.one(name)
         if not given:
             return None

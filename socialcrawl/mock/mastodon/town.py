@@ -40,7 +40,7 @@ class Town:
     gone: bool
 
     def there(self, row: int | None) -> int | Told:
-        """The same row where the account is to be seen, at least emptied; else the refusal."""
+        """Return the same row where the account is to be seen, at least emptied; else the refusal."""
         if row is None:
             return NO_RECORD
         if self.changes.fate(row) == DELETED:
@@ -48,15 +48,15 @@ class Town:
         return row
 
     def existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of the posts at these positions (ascending) that exist."""
+        """Return those of the posts at these positions (ascending) that exist."""
         return self.changes.moment.existing(posts)
 
     def open(self, row: int) -> bool:
-        """Whether the lists of an account are to be seen."""
+        """Return whether the lists of an account are to be seen."""
         return self.changes.fate(row) == HERE
 
     def listed(self, row: int) -> bool:
-        """Whether an account is to be seen among others."""
+        """Return whether an account is to be seen among others."""
         return self.changes.fate(row) not in (DELETED, SUSPENDED)
 
 
@@ -71,7 +71,7 @@ def build_town(
     moved: Mapping[str, str] = NOBODY,
     limited: Chosen = 0.0,
 ) -> Town:
-    """The instances of a world, see `MastodonService` for the arguments."""
+    """Return the instances of a world, see `MastodonService` for the arguments."""
     instances, numbers, follows = Instances(world, home, changes), Numbers(world), find_follows(world)
     profiles = Profiles(world, instances, follows, changes, moved=moved, noindex=noindex, nobot=nobot, limited=limited)
     return Town(

@@ -26,17 +26,17 @@ class Mark(NamedTuple):
 
 
 def path_of(key: str) -> str:
-    """The path of a page."""
+    """Return the path of a page."""
     return f"/wiki/{quote(key, safe='')}"
 
 
 def shown(key: str) -> str:
-    """The title of a page as it is shown: its key, `_` as space."""
+    """Return the title of a page as it is shown: its key, `_` as space."""
     return " ".join(key.replace("_", " ").split())
 
 
 def page_of(key: str, page: WebPage, more: str = "") -> str:
-    """The page as HTML.
+    """Return the page as HTML.
 
     Args:
         key: its key.
@@ -54,7 +54,7 @@ def page_of(key: str, page: WebPage, more: str = "") -> str:
 
 
 def marks(text: str, keys: Sequence[str]) -> list[Mark]:
-    """Where the links of a page stand in its text (with single blanks), in order and without overlaps."""
+    """Return where the links of a page stand in its text (with single blanks), in order and without overlaps."""
     line, places = folded(text)
     wanted = []
     for key in keys:
@@ -75,7 +75,7 @@ def marks(text: str, keys: Sequence[str]) -> list[Mark]:
 
 
 def marked(text: str, given: Sequence[Mark]) -> str:
-    """The text as HTML with its links; one without text that stands in another's text parts that in two."""
+    """Return the text as HTML with its links; one without text that stands in another's text parts that in two."""
     spots = [mark for mark in given if mark.start == mark.end]
     parts, at = [], 0
 
@@ -109,7 +109,7 @@ def folded(text: str) -> tuple[str, list[int]]:
 
 
 def begin(line: str, name: str) -> int:
-    """The first place at which `name` begins a word of the line; -1 where there is none."""
+    """Return the first place at which `name` begins a word of the line; -1 where there is none."""
     start = line.find(name) if name else -1
     while start > 0 and all(letter.isalnum() and letter < UNSPACED for letter in line[start - 1 : start + 1]):
         start = line.find(name, start + 1)

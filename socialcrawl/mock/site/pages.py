@@ -13,7 +13,7 @@ COLUMNS = ("key", "text", "links")
 
 
 def read_pages(path: Path) -> Mapping[str, WebPage]:
-    """The pages of a file by key, in its order.
+    """Return the pages of a file by key, in its order.
 
     Args:
         path: a Parquet file with the columns key (text), text (text) and links (lists of keys), or a CSV file in which
@@ -30,7 +30,7 @@ def read_pages(path: Path) -> Mapping[str, WebPage]:
 
 
 def numbered(rows: Iterable[tuple[str | None, str | None, Iterable[str]]]) -> Mapping[str, WebPage]:
-    """The pages by key, from (key, text, keys linked to); a page links to another one once.
+    """Return the pages by key, from (key, text, keys linked to); a page links to another one once.
 
     Raises:
         SettingsError: a key is missing or there twice.
@@ -45,7 +45,7 @@ def numbered(rows: Iterable[tuple[str | None, str | None, Iterable[str]]]) -> Ma
 
 
 def _keys(told: Any) -> list[str]:
-    """A cell of `links` as keys."""
+    """Return a cell of `links` as keys."""
     if not isinstance(told, str):
         return list(told or ())
     try:

@@ -46,7 +46,7 @@ class Site:
         self._pages = {"": page_of("Index", first)}
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
-        """The index, robots.txt, and each kind of page."""
+        """Return the index, robots.txt, and each kind of page."""
         return [("GET", "/"), ("GET", "/robots.txt"), *(("GET", f"/{name}/*key") for name in PATHS)]
 
     def guest(self, asked: Asked) -> Guest | Told:
@@ -54,7 +54,7 @@ class Site:
         return Guest("public", "public")
 
     def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
-        """One window for each host."""
+        """Return one window for each host."""
         return [Counting(("site", asked.host), self.k, self.period, "sliding")]
 
     def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
@@ -62,12 +62,12 @@ class Site:
         return {}
 
     def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
-        """A page that says when to come again."""
+        """Return a page that says when to come again."""
         rest = max((one.ends - asked.now for one in standing if one.left == 0), default=self.period)
         return Told(429, b"<h1>Too many requests</h1>", {"Retry-After": str(max(1, ceil(rest)))}, HTML)
 
     def answer(self, asked: Asked, guest: Guest) -> Told:
-        """The page at a path."""
+        """Return the page at a path."""
         if asked.endpoint == "/robots.txt":
             return (
                 _absent() if self.robots is None else Told(200, self.robots.encode(), {}, "text/plain; charset=utf-8")
