@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.chance import stream
-from socialcrawl.luck import draws
+from socialcrawl.chance import draws, stream
 
 STEERED, CHANCE, NEAREST = range(3)
 """Who chose the account of a step: the estimator; a draw from the frontier; a draw from those nearest to the seeds."""

@@ -1,7 +1,31 @@
-"""Folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all."""
 
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from socialcrawl.permissions import file_mode
+
+
+@contextmanager
+def replace_whole(path: Path) -> Iterator[Path]:
+    """Yield a file beside `path` to write to, which replaces it at the end; where that fails, nothing of it is left.
+
+    Raises:
+        OSError: it cannot be written, or not be renamed.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()))
+        yield part
+        with part.open("rb+") as written:
+            os.fsync(written.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def put(made: Path, folder: Path) -> None:

@@ -26,7 +26,7 @@ FLOORS = [
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
-    | {"secret", "optouts", "pasted", "words", "intervals", "arms", "chance", "luck"}
+    | {"secret", "optouts", "pasted", "words", "intervals", "arms", "chance"}
     | {"hosts", "permissions", "locks"},
     {"model", "errors", "terminal", "__init__"},
 ]

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.chance import chance
+from socialcrawl.chance import chance, keys, shuffled
 from socialcrawl.importance import spread
 from socialcrawl.importance.matrix import out_links
 from socialcrawl.importance.pagerank import pagerank
 from socialcrawl.importance.spread import Spread
-from socialcrawl.refresh.keys import keys, shuffled
 from socialcrawl.refresh.old import Growing, Old
 from socialcrawl.refresh.ranks import RANKS, SAMPLED, STATIC, Ranks, ratio
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from walking import Searching, WalkRules, both, known, rows, tangle, walk
 from wild import many
 
-from socialcrawl.chance import chance, stream
+from socialcrawl.chance import chance, draws, stream
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.lab.doors import Tape
-from socialcrawl.luck import draws
 from socialcrawl.model import Outcome, Pick, SameAs
 from socialcrawl.sample.crawl import REST, Sample
 from socialcrawl.sample.rules import FOCUSES

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.folders import replace_whole
 from socialcrawl.lab.network import People, Ties, populate, tie, with_posts
 from socialcrawl.lab.posting import MENTION_COLUMNS, Handles, Schedule, columns, draft, schedule
 from socialcrawl.lab.texts import phrases, word
@@ -133,15 +134,16 @@ def write(path: Path, generated: Generated) -> None:
 
     if not path.parent.is_dir():
         raise SettingsError(f"{path}: the folder {path.parent} does not exist; create it first.")
-    part = path.with_name(f"{path.name}.part")
     batches = generated.batches()
     first = next(batches)
     names = ["author", "reply_to", "mentions.list.element"]  # texts hardly repeat: a dictionary would cost time
-    with pq.ParquetWriter(part, first.schema, compression="zstd", use_dictionary=names) as file:
+    with (
+        replace_whole(path) as part,
+        pq.ParquetWriter(part, first.schema, compression="zstd", use_dictionary=names) as file,
+    ):
         file.write_batch(first)
         for batch in batches:
             file.write_batch(batch)
-    part.replace(path)
 
 
 def _chosen(only: Sequence[str] | None) -> tuple[Topic, ...]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SocialcrawlError
+from socialcrawl.folders import replace_whole
 from socialcrawl.lab.code import code_of
 from socialcrawl.lab.tables import Table, write_parquet
 
@@ -104,9 +104,8 @@ def _place(out: Path, key: str) -> Path:
 
 
 def _keep(path: Path, table: Table) -> None:
-    part = path.with_suffix(f".{os.getpid()}.part")
-    write_parquet(part, table)
-    part.replace(path)
+    with replace_whole(path) as part:
+        write_parquet(part, table)
 
 
 def _read(path: Path) -> Table:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any
 from socialcrawl import __version__
 from socialcrawl.collect.estimators.named import check, named
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.folders import replace_whole
 from socialcrawl.lab.code import code_of
 from socialcrawl.lab.graphs.files import ARRAYS
 from socialcrawl.lab.simulation import Replay, Setup, simulate
@@ -111,15 +111,10 @@ def write(path: Path, job: Job, replay: Replay) -> None:
         "code": job.code,
     }
     table = pa.Table.from_pylist([row], schema=_schema())
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part")
     try:
-        with part.open("wb") as file:
+        with replace_whole(path) as part, part.open("wb") as file:
             parquet.write_table(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise SocialcrawlError(
             f"{path} cannot be written: {error}. Free space; the same command again goes on."
         ) from error

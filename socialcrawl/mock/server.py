@@ -21,6 +21,7 @@ from time import time as wall
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.errors import MockError
+from socialcrawl.folders import replace_whole
 from socialcrawl.lab.exported import read_export
 from socialcrawl.lab.posts import Posts, read_posts
 from socialcrawl.mock.settings import MockSettings
@@ -248,6 +249,5 @@ async def _refresh(mock: "Mock", path: Path | None) -> None:
 
 def write_report(report: dict[str, Any], path: Path) -> None:
     """A report as a JSON file that is always whole: written beside its place and moved there."""
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(json.dumps(report, indent=1), encoding="utf-8")
-    beside.replace(path)
+    with replace_whole(path) as part:
+        part.write_text(json.dumps(report, indent=1), encoding="utf-8")

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.chance import keys, shuffled
 from socialcrawl.importance.spread import DAMPING, TOLERANCE, Spread
 from socialcrawl.model import LARGEST
-from socialcrawl.refresh.keys import keys, shuffled
 from socialcrawl.refresh.old import NOWHERE, Old
 
 Ints = NDArray[np.int64]

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from socialcrawl.chance import stream
-from socialcrawl.luck import draws
+from socialcrawl.chance import draws, stream
 from socialcrawl.model import Node
 from socialcrawl.sample.lists import GONE, UNREAD, Lists
 from socialcrawl.sample.rules import WalkRules

@@ -2,8 +2,7 @@
 
 from collections import deque
 
-from socialcrawl.chance import stream
-from socialcrawl.luck import draws
+from socialcrawl.chance import draws, stream
 
 
 class Trap:

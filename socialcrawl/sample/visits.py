@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.chance import stream
-from socialcrawl.luck import draws
+from socialcrawl.chance import draws, stream
 from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sample.walker import NOTHING, STAYED, Walker
 from socialcrawl.sample.walks import Walks

@@ -3,8 +3,7 @@
 from array import array
 from collections.abc import Sequence
 
-from socialcrawl.chance import stream
-from socialcrawl.luck import draws
+from socialcrawl.chance import draws, stream
 from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sample.traps import Trap
 

@@ -14,11 +14,12 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.permissions import file_mode
+from socialcrawl.folders import replace_whole
 from socialcrawl.store.address import Server, Where
 from socialcrawl.store.filetypes import require_database
 from socialcrawl.store.trouble import told
 
+SIDES = ("-wal", "-shm", "-journal")  # what SQLite may leave beside a database
 COPIES = (b"SQLite format 3\0", b"PGDMP")  # how an SQLite database and an archive of pg_dump begin
 
 
@@ -75,18 +76,14 @@ def _a_copy(file: Path) -> bool:
 @contextmanager
 def _beside(file: Path) -> Iterator[Path]:
     """A name beside `file` to write to, which becomes `file` if all goes well, and else goes away."""
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    part = file
     try:
-        part.unlink(missing_ok=True)
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()))
-        yield part
-        with part.open("rb+") as written:
-            os.fsync(written.fileno())
-        part.replace(file)
+        with replace_whole(file) as part:
+            yield part
     except OSError as error:
         raise StoreError(f"{file} cannot be written ({error.strerror or error}): name another file.") from error
     finally:
-        for left in (part, *(part.with_name(part.name + end) for end in ("-wal", "-shm", "-journal"))):
+        for left in (part.with_name(part.name + end) for end in SIDES if part != file):
             with suppress(OSError):
                 left.unlink(missing_ok=True)
 
