@@ -293,7 +293,7 @@ def test_links_in_the_documents_lead_somewhere():
         ROOT / "README.md",
         ROOT / "CHANGELOG.md",
         ROOT / "deploy/README.md",
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         ROOT / "benchmarks/README.md",
     ]:
         targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text("utf-8"))
