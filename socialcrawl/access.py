@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from socialcrawl.journal import Journal
 from socialcrawl.limits.shared import Sent
 from socialcrawl.model import Credential, Grant, Reply
-from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Platform, Secret, Variables
+from socialcrawl.platforms.registry import platform_of
 from socialcrawl.secret import secret
 from socialcrawl.settings import Settings
 from socialcrawl.tokens import SharedLease, TokenLeases, distinct, mark, state_folder
@@ -71,7 +71,7 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
         SettingsError: a variable is not set or holds no token, or two name the same one.
         StoreError: another process uses one of them.
     """
-    platform = known.of(settings)
+    platform = platform_of(settings)
     wanted = platform.credentials(settings)
     secrets = {credential.name: read_token(env) for credential, env in wanted if env is not None}
     distinct(secrets)

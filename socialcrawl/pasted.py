@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from socialcrawl.platform_facts import BLUESKY, X, find_facts, list_platforms
+
 BEARER = re.compile(r"A{16,}[A-Za-z0-9%+/=_-]{8,}")  # of an application of X
 SESSION = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")  # a JSON Web Token, as Bluesky's sessions are
 ACCESS = re.compile(r"\d{5,20}-[A-Za-z0-9]{25,}")  # an access token of X's OAuth 1.0a
@@ -22,20 +24,13 @@ ADDRESSED = (("notify", "webhook_env"), ("notify", "apprise_env"))
 """Where the variable of an address is named: whoever has the address can write there, so it is a secret itself."""
 SEPARATORS = 3  # - and _ in a random word at most
 RANDOM = 0.42  # of neighbours that differ in kind: 62 % in a random word of letters and digits, 33 % in CamelCase
-X, BLUESKY, MASTODON, ANY = "x", "bluesky", "mastodon", ""
-NAMED = {
-    X: 'export X_BEARER_TOKEN=..., and token_env = "X_BEARER_TOKEN" under [source]; or, of OAuth 1.0a, four variables: '
-    'tokens = [{ env = ["X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"], kind = "user" }]',
-    BLUESKY: "export BSKY_APP_PASSWORD=..., and under [source] your handle as identifier and "
-    'token_env = "BSKY_APP_PASSWORD"',
-    MASTODON: 'export MASTODON_TOKEN=..., and token_env = "MASTODON_TOKEN" under [source]',
-    ANY: "export NAME=..., and write NAME where that is wanted: token_env under [source], webhook_env under [notify]",
-}
+ANYBODY = ""  # whose a secret is that has no shape of its own
+ADVICE = "export NAME=..., and write NAME where that is wanted: token_env under [source], webhook_env under [notify]"
 NOTICES = (
     'export NOTICES=..., and under [notify] webhook_env = "NOTICES", or '
     'apprise_env = "NOTICES" for an address of apprise'
 )
-STAYS = f"A token stays out of this file: {NAMED[ANY]}."
+STAYS = f"A token stays out of this file: {ADVICE}."
 FREE = (("notify", "command"),)  # a program's arguments, which belong to who wrote them, and are never shown
 DATABASE = ("database",)  # its password has another place, which its own refusal names
 
@@ -44,7 +39,7 @@ Place = tuple[str | int, ...]
 
 
 def pasted(given: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
-    """Iterate over what looks like a secret in a file: its place, and whose it probably is (X | BLUESKY | ...)."""
+    """Iterate over what looks like a secret in a file: its place, and a platform whose it probably is, or ANYBODY."""
     if place in FREE:
         return
     if isinstance(given, Mapping):
@@ -69,7 +64,7 @@ def advise(found: Mapping[Place, str], platform: str) -> Iterator[str]:
     """
     places: dict[str, list[Place]] = {}
     for place, whose in found.items():
-        advice = NOTICES if place[0] == "notify" else NAMED.get(whose or platform, NAMED[ANY])
+        advice = NOTICES if place[0] == "notify" else _advise_on(whose or platform)
         places.setdefault(advice, []).append(place)
     for advice, some in places.items():
         names = _named(some)
@@ -82,6 +77,12 @@ def advise(found: Mapping[Place, str], platform: str) -> Iterator[str]:
             f"{where} what looks like {what}. Secrets do not go into this file: put {each}, and only {names_of} here: "
             f"{advice}. A file can hold it too: NAME_FILE is its path"
         )
+
+
+def _advise_on(platform: str) -> str:
+    """Return where a secret of a platform belongs; of one that is not known, where any secret does."""
+    known = platform in list_platforms()
+    return (find_facts(platform).env_advice if known else "") or ADVICE
 
 
 def _named(places: Sequence[Place]) -> list[str]:
@@ -105,15 +106,15 @@ def _whose(text: str, place: Place) -> tuple[str] | None:
     """Whose secret a text probably is; None where it is none."""
     word = re.sub(r"^(?:[Bb]earer|OAuth)\s+", "", text.strip())
     if BEARER.search(word) or ACCESS.fullmatch(word) or _is_of_user(word):
-        return (X,)
+        return (X.name,)
     if SESSION.search(word):
-        return (BLUESKY,)
+        return (BLUESKY.name,)
     # Four words of four letters may be a keyword, but nothing that [source] wants.
     if APP_PASSWORD.fullmatch(word) and (place[:1] == ("source",) or any(sign.isdigit() for sign in word)):
-        return (BLUESKY,)
+        return (BLUESKY.name,)
     if (LOCKED.search(word) and place != DATABASE) or (ADDRESS.search(word) and place in ADDRESSED):
-        return (ANY,)
-    return (ANY,) if _is_random(word) else None
+        return (ANYBODY,)
+    return (ANYBODY,) if _is_random(word) else None
 
 
 def _is_of_user(word: str) -> bool:

@@ -19,8 +19,8 @@ from socialcrawl.limits.rate import TOGETHER
 from socialcrawl.limits.shape import Done, Shape
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import MILLS_PER_DOLLAR
-from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Platform, Terms
+from socialcrawl.platforms.registry import platform_of
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.relevance import NOTHING, Topic
 from socialcrawl.schedule import Schedule
@@ -183,7 +183,7 @@ def plan(settings: Settings) -> Plan:
     doubts = _doubts(settings)
     own = settings.source.policy
     table = policy(settings.source.platform) if own is None else policy_in(own)
-    platform = known.of(settings)
+    platform = platform_of(settings)
     _complete(table, platform)
     base = settings.source.base_url or table.base_url
     platform.fits(settings, base)
@@ -225,7 +225,7 @@ def about(settings: Settings) -> Topic:
     given = settings.topic
     if not given.keywords and not given.patterns and not kind_of(settings).needs_topic(settings):
         return NOTHING
-    entities = known.of(settings).entities
+    entities = platform_of(settings).entities
     return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(settings.sample.tree), entities)
 
 

@@ -25,7 +25,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from socialcrawl import pasted
+from socialcrawl import pasted, platform_facts
 from socialcrawl.documents import read_bytes, read_toml, toml_error, why_unreadable
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
@@ -268,7 +268,11 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
     """
     if found := dict(pasted.pasted(given)):
         source = given.get("source")
-        platform = source.get("platform", "x") if isinstance(source, dict) else "x"
+        platform = (
+            source.get("platform", platform_facts.DEFAULT.name)
+            if isinstance(source, dict)
+            else platform_facts.DEFAULT.name
+        )
         raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted.advise(found, str(platform))))
     return _validated(given, origin)
 

@@ -16,8 +16,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.cycle import Counted, Cycle, cycle
 from socialcrawl.limits.policy import Policy
 from socialcrawl.limits.shared import Sent
-from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Platform, Secret, Variables
+from socialcrawl.platforms.registry import platform_of
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.settings import Settings, stored
 from socialcrawl.store.database import identify
@@ -124,7 +124,7 @@ def _named(settings: str) -> tuple[Platform, str, list[tuple[str, Variables | No
         whole = stored(orjson.loads(settings), "the database")
     except SettingsError:
         return None
-    platform = known.of(whole)
+    platform = platform_of(whole)
     return platform, _server(whole), [(one.name, variables) for one, variables in platform.credentials(whole)]
 
 

@@ -8,8 +8,8 @@ from socialcrawl.entities import plain_address
 from socialcrawl.mock.bluesky.facets import tags
 from socialcrawl.model import Answer, Node, Pick, Reply
 from socialcrawl.plan import about
-from socialcrawl.platforms.bluesky import Bluesky
-from socialcrawl.platforms.mastodon import Mastodon
+from socialcrawl.platforms.bluesky import BlueskyPlatform
+from socialcrawl.platforms.mastodon import MastodonPlatform
 from socialcrawl.sources.bluesky.entities import asked_for
 from socialcrawl.sources.mastodon.source import MastodonSource, hashtag
 
@@ -24,7 +24,7 @@ def settings_of(platform, tmp_path, *, signed_in=False):
 
 def test_bluesky_is_asked_for_entities_by_the_parameters_that_it_has_for_them(tmp_path):
     settings = settings_of("bluesky", tmp_path)
-    queries = Bluesky().queries(settings, about(settings))
+    queries = BlueskyPlatform().queries(settings, about(settings))
     assert queries == [
         "climate", '"dark sky"', "#climate", "$TSLA", "@nasa.bsky.social", '"@nasa"', "https://example.org/a", '"c#"',
     ]  # fmt: skip
@@ -66,7 +66,7 @@ def test_mastodon_is_asked_for_hashtags_by_their_timeline_and_for_names_and_link
 def test_without_a_token_nobody_is_searched_for_by_names_and_links_on_mastodon(tmp_path):
     def queries(signed_in):
         settings = settings_of("mastodon", tmp_path, signed_in=signed_in)
-        return Mastodon().queries(settings, about(settings))
+        return MastodonPlatform().queries(settings, about(settings))
 
     left_out = {"@nasa.bsky.social", "@nasa", "https://example.org/a"}
     assert queries(True) == KEYWORDS

@@ -26,7 +26,7 @@ FLOORS = [
     {"collect", "track", "refresh", "sample", "sources"},
     {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
-    | {"secret", "optouts", "pasted", "words", "intervals", "arms", "chance"}
+    | {"secret", "optouts", "pasted", "platform_facts", "words", "intervals", "arms", "chance"}
     | {"hosts", "permissions", "locks"},
     {"model", "errors", "terminal", "__init__"},
 ]
@@ -196,6 +196,45 @@ def _names_a_kind(comparison):
     texts = {one.value for one in parts if isinstance(one, ast.Constant)}
     constants = {one.id.lower() for one in parts if isinstance(one, ast.Name) and one.id.isupper()}
     return "kind" in ast.unparse(comparison) and bool((texts | constants) & KINDS)
+
+
+PLATFORMS = {"x", "bluesky", "mastodon", "web"}
+KNOW_PLATFORMS = ("platform_facts.py", "platforms/", "sources/", "lab/", "mock/", "apps/rules.py")
+"""The homes of platforms; apps/rules.py is about the options of the mock."""
+
+
+def asks_which_platform(node):
+    """Whether a comparison has the name of a platform, or a table or list is made of them."""
+    if isinstance(node, ast.Dict):
+        return len(PLATFORMS & {key.value for key in node.keys if isinstance(key, ast.Constant)}) > 1
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return len(PLATFORMS & {one.value for one in node.elts if isinstance(one, ast.Constant)}) > 1
+    if not isinstance(node, ast.Compare):
+        return False
+    parts = [one for side in (node.left, *node.comparators) for one in ast.walk(side)]
+    texts = {one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    names = [one for one in parts if isinstance(one, ast.Name) and one.id.isupper()]
+    return bool(PLATFORMS & (texts | {one.id.lower() for one in names}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['platform == "web"', 'self.platform not in ("bluesky", "other")', "told.platform == WEB", "name == X.name",
+     'BETWEEN = {"bluesky": ".", "mastodon": "@"}', 'EDITABLE = ("bluesky", "mastodon")'],
+)  # fmt: skip
+def test_what_asks_for_the_name_of_a_platform_is_known(line):
+    assert any(map(asks_which_platform, ast.walk(ast.parse(line))))
+
+
+def test_no_module_but_the_platforms_themselves_asks_for_the_name_of_a_platform():
+    found = [
+        f"{relative(path)}:{node.lineno} {ast.unparse(node)}"
+        for path in FILES
+        if not relative(path).startswith(KNOW_PLATFORMS)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if asks_which_platform(node)
+    ]
+    assert not found
 
 
 def test_every_public_name_has_a_docstring():

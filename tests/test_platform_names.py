@@ -4,7 +4,7 @@ import pytest
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.plan import plan
-from socialcrawl.platforms.known import platform
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.settings import checked
 
 DID = "did:plc:z72i7hdynmk6r22z27h6tvur"
@@ -12,7 +12,7 @@ OF_DID, OF_HANDLE = (f"at://{owner}/app.bsky.graph.list/3kAb" for owner in (DID,
 
 
 def names(of, *given):
-    return platform(of).names(given)
+    return find_platform(of).names(given)
 
 
 @pytest.mark.parametrize(

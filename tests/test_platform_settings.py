@@ -3,9 +3,10 @@
 import pytest
 from crawling import TOKEN_ENV
 
-from socialcrawl.apps.begin import TEMPLATES, begin
+from socialcrawl.apps.begin import begin
 from socialcrawl.errors import SettingsError
 from socialcrawl.plan import plan
+from socialcrawl.platform_facts import BUILT_IN
 from socialcrawl.settings import checked, read
 
 CONTACT = {"contact": "mailto:me@example.org"}
@@ -87,14 +88,14 @@ def test_a_file_that_cannot_work_is_refused_with_what_to_do(platform, seeds, sec
     assert "secret" not in str(told.value)
 
 
-@pytest.mark.parametrize("platform", TEMPLATES)
+@pytest.mark.parametrize("platform", BUILT_IN)
 def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
     file = tmp_path / "a.toml"
     assert begin(file, ["telescope"], platform)
     text = file.read_text("utf-8").replace('contact = ""', 'contact = "mailto:me@example.org"')
     file.write_text(text.replace('base_url = ""', 'base_url = "https://social.example"'), "utf-8")
     found = plan(read(file))
-    assert (found.platform.name, found.topic.count("A telescope")) == (platform, 1)
+    assert (found.platform.facts.name, found.topic.count("A telescope")) == (platform, 1)
 
 
 def test_a_platform_that_is_not_known_has_none(tmp_path):

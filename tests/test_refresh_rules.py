@@ -11,7 +11,7 @@ from test_platforms import AND_THE_WEB, OnTheWeb
 from test_refresh_campaign import bring, edges, found_in, refreshing
 from typer.testing import CliRunner
 
-from socialcrawl.apps.begin import TEMPLATES, begin
+from socialcrawl.apps.begin import begin
 from socialcrawl.apps.cli import app
 from socialcrawl.apps.offer import tell
 from socialcrawl.errors import SettingsError
@@ -19,12 +19,13 @@ from socialcrawl.kinds.refresh.datasheet import tell_choice
 from socialcrawl.kinds.refresh.make import make_refresh
 from socialcrawl.liveness import Activity
 from socialcrawl.plan import plan
+from socialcrawl.platform_facts import BUILT_IN
 from socialcrawl.settings import checked, read, stored
 
 DAY = 86_400.0
 SPANS = ("auto", "exists", "180d", "90d")
 WEB = OnTheWeb()
-EVERYWHERE = pytest.mark.parametrize("platform", TEMPLATES)
+EVERYWHERE = pytest.mark.parametrize("platform", BUILT_IN)
 
 
 def rule(platform, active=None):

@@ -17,7 +17,8 @@ from socialcrawl.mock.names import DELETED, HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.relevance import Topic
-from socialcrawl.settings import FILES, checked
+from socialcrawl.sections.kinds import SAMPLE
+from socialcrawl.settings import checked
 from socialcrawl.store.erasure.orders import ordered
 
 SHARE = 0.2  # of the accounts that are gone
@@ -328,7 +329,7 @@ def test_another_wider_topic_is_another_sample_and_what_its_labels_say_counts_no
 def test_what_is_wrong_with_a_sample_is_told_before_anything_is_asked(sections, said, tmp_path):
     (tmp_path / "empty.json").write_text("{}")
     (tmp_path / "odd.csv").write_text("account,on_topic\nann,yes\nbob,perhaps\n")
-    files = {key: str(tmp_path / name) for key, name in sections.get("sample", {}).items() if key in FILES}
+    files = {key: str(tmp_path / name) for key, name in sections.get("sample", {}).items() if key in SAMPLE.files}
     sections = {**sections, **({"sample": {**sections["sample"], **files}} if files else {})}
     with pytest.raises(SettingsError) as error:
         crawl(sampling("http://127.0.0.1:9", tmp_path / "a.db", **sections))

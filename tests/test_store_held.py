@@ -198,7 +198,7 @@ def test_another_question_is_another_question(store):
 
     assert digest(turned) == digest(replace(turned, params={"b": "2", "a": "1"}, key=(7, 7), most=3))
     others = (
-        digest(turned, platform="y"),
+        digest(turned, platform="bluesky"),
         digest(turned, server="http://127.0.0.1"),
         digest(replace(turned, endpoint="/f")),
     )

@@ -19,8 +19,8 @@ from socialcrawl.apps.doctor import doctor
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
 from socialcrawl.plan import plan
-from socialcrawl.platforms.bluesky import Bluesky
-from socialcrawl.platforms.known import platform
+from socialcrawl.platforms.bluesky import BlueskyPlatform
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.settings import checked, read
 from socialcrawl.sources.http_client import HttpClient
 from socialcrawl.sources.mastodon.about import LONGEST, About, read_about
@@ -81,7 +81,7 @@ def test_the_doctor_shows_the_rules_of_any_platform_that_has_some(tmp_path, monk
         file.write_text(file.read_text("utf-8").replace("[source]", f'[source]\nbase_url = "{mock.url}"'), "utf-8")
         assert "rules" not in seen(file)[1]
         rules = About(["Knock first."], {"terms": "https://house.example/terms"})
-        monkeypatch.setattr(Bluesky, "rules_reader", lambda platform, wire: lambda: rules)
+        monkeypatch.setattr(BlueskyPlatform, "rules_reader", lambda platform, wire: lambda: rules)
         _, told = seen(file)
     assert "and two for the rules of the instance" in told
     assert "1. Knock first." in told
@@ -129,7 +129,7 @@ def test_rules_cannot_move_the_cursor_of_a_terminal(tmp_path):
 
 def test_an_export_of_x_says_once_what_may_be_published(command, tmp_path):  # noqa: F811 - the fixture
     told = [command(tmp_path / form, "--db", town() / "town.db", "--format", form).stderr for form in ("csv", "ids")]
-    assert [one.count(platform("x").publishing) for one in told] == [1, 0]
+    assert [one.count(find_platform("x").publishing) for one in told] == [1, 0]
 
 
 @pytest.mark.parametrize(("name", "link", "times"), [("x", "ann,bob", 1), ("bluesky", "a.example,b.example", 0)])
@@ -140,9 +140,9 @@ def test_the_report_of_who_is_active_on_x_says_once_what_may_be_published(name, 
         brought(connection, written(tmp_path / "old.csv", f"{link}\n"), settings=settings)
     told = CliRunner().invoke(app, ["report", "--campaign", "revive", "--db", str(database)])
     assert told.exit_code == 0, told.output
-    assert " ".join(told.stdout.split()).count(platform("x").publishing) == times
+    assert " ".join(told.stdout.split()).count(find_platform("x").publishing) == times
 
 
 def test_only_x_restricts_what_may_be_published():
-    assert [name for name in ("x", "bluesky", "mastodon", "web") if platform(name).publishing] == ["x"]
-    assert "export --format ids" in platform("x").publishing
+    assert [name for name in ("x", "bluesky", "mastodon", "web") if find_platform(name).publishing] == ["x"]
+    assert "export --format ids" in find_platform("x").publishing

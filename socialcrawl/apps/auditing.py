@@ -20,7 +20,7 @@ from socialcrawl.imports.naming import Naming
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.kinds.registry import find_kind, kind_of
 from socialcrawl.plan import about
-from socialcrawl.platforms import known
+from socialcrawl.platforms.registry import platform_of
 from socialcrawl.relevance import Hits
 from socialcrawl.reports.audited import GROUPS, Audited, Audits, audited
 from socialcrawl.reports.holdings import Listing
@@ -86,7 +86,7 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
         return
     show(console, found)
-    if restricted := known.of(settings).publishing:
+    if restricted := platform_of(settings).publishing:
         write_error(f"{restricted} {UNSETTLED}")
 
 

@@ -6,52 +6,40 @@ from pathlib import Path
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.keywords import AS_OPTIONS, check_keywords
+from socialcrawl.platform_facts import DEFAULT as DEFAULT_PLATFORM
+from socialcrawl.platform_facts import list_platforms
+from socialcrawl.platforms.platform import Template
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.resources import folder
 from socialcrawl.sections.kinds import BUILT_IN, DEFAULT, KindFacts
 
-TEMPLATES = {
-    "x": "campaign.toml",
-    "bluesky": "campaign-bluesky.toml",
-    "mastodon": "campaign-mastodon.toml",
-    "web": "campaign-web.toml",
-}
 OF_DEFAULT = ("crawl", "track")
 """Sections of the templates that are for campaigns of the default kind, or show another."""
-NEXT = {
-    "x": "edit it, export X_BEARER_TOKEN",
-    "bluesky": "edit it (name seeds, or an app password: search is often closed to others)",
-    "mastodon": "edit it (base_url, contact)",
-    "web": "edit it (usernames, contact)",
-}
-REFRESHING = {**NEXT, "bluesky": "edit it", "web": "edit it (contact)"}
-"""What is to be done next where the accounts come from a dataset."""
-HOSTS = {
-    "mastodon": 'instances whose accounts are asked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
-    "web": 'hosts that are asked, and no others: ["example.org", "*.example.com"]; [] is all of the dataset',
-}
-"""The comment on hosts where a dataset, not seeds, tells who is asked."""
 
 
-def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "collect") -> str:
+def begin(path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name, kind: str = "collect") -> str:
     """What is to be done next; a campaign file is written to `path`, about `keywords`, on a platform, of a kind.
 
     Raises:
         SettingsError: the file exists already, or its folder does not, or there is no such platform or kind, or none
             that has keywords; or a keyword cannot be meant.
     """
-    if platform not in TEMPLATES:
-        raise SettingsError(f"There is no platform {platform!r}: give one of {', '.join(TEMPLATES)}.")
+    if platform not in (known := list_platforms()):
+        raise SettingsError(f"There is no platform {platform!r}: give one of {', '.join(known)}.")
+    template = find_platform(platform).template
+    if template is None:
+        raise SettingsError(f"There is no template for {platform!r}: write the campaign file by hand.")
     if kind not in BUILT_IN:
         raise SettingsError(f"There is no template for {kind!r}: give one of {', '.join(BUILT_IN)}.")
     dataset = "seeds" in (facts := BUILT_IN[kind]).idle
-    text = (folder("config") / TEMPLATES[platform]).read_text("utf-8")
+    text = (folder("config") / template.file).read_text("utf-8")
     if dataset and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: leave the keywords out.")
     check_keywords(keywords, AS_OPTIONS)
     if facts is not DEFAULT:
         text = _of_kind(text, facts)
     if dataset:
-        text = _of_dataset(text, platform)
+        text = _of_dataset(text, template)
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
     listed = ", ".join(_quoted(word) for word in keywords)
     text = text.replace('name = "campaign"', f"name = {_quoted(name)}", 1)
@@ -71,8 +59,8 @@ def begin(path: Path, keywords: list[str], platform: str = "x", kind: str = "col
     except UnicodeEncodeError as error:
         raise SettingsError("A keyword is not valid text: type it again.") from error
     if dataset:
-        return f"{REFRESHING[platform]}, bring the dataset: socialcrawl import FILES --as dataset --campaign {path}"
-    return NEXT[platform]
+        return f"{template.then_of_dataset}, bring the dataset: socialcrawl import FILES --as dataset --campaign {path}"
+    return template.then
 
 
 def _of_kind(text: str, facts: KindFacts) -> str:
@@ -89,10 +77,10 @@ def _of_kind(text: str, facts: KindFacts) -> str:
     return "".join([head, *sections[:place], own + "\n", *sections[place:]])
 
 
-def _of_dataset(text: str, platform: str) -> str:
+def _of_dataset(text: str, template: Template) -> str:
     """A template whose accounts a dataset names: answers of before are never taken, and hosts are the dataset's."""
     text = re.sub(r"^reuse_hours = .*\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"^(hosts = .*?# ).*", lambda found: found[1] + HOSTS[platform], text, flags=re.MULTILINE)
+    return re.sub(r"^(hosts = .*?# ).*", lambda found: found[1] + template.hosts, text, flags=re.MULTILINE)
 
 
 def _quoted(word: str) -> str:

@@ -16,6 +16,7 @@ from socialcrawl.imports.exported import files_in
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import iso
 from socialcrawl.plan import about
+from socialcrawl.platform_facts import X
 from socialcrawl.settings import Settings, read
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import Opened, opened
@@ -173,7 +174,7 @@ def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Fo
     from socialcrawl.store.imports.sparing import shown, spared  # noqa: PLC0415
 
     with opened(place) as connection:
-        barring, now = Barring(connection, "x"), iso(SystemClock().now())
+        barring, now = Barring(connection, X.name), iso(SystemClock().now())
 
         def spare(found: Found) -> Found:
             with connection.begin():

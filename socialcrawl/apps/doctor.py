@@ -29,6 +29,7 @@ from socialcrawl.limits.offset import Offset
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import Credential, Grant, Page, Reply, ReplyKind, Request, iso
 from socialcrawl.plan import Plan, plan
+from socialcrawl.platform_facts import DEFAULT
 from socialcrawl.policies import policy
 from socialcrawl.settings import Settings, read
 from socialcrawl.store.health import (
@@ -85,7 +86,7 @@ def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
     clock = SystemClock()
     yield _program()
     if file is None:
-        yield _prices(policy("x"), clock.now())
+        yield _prices(policy(DEFAULT.name), clock.now())
         yield _disk(Path())
         yield Check(NOTE, "campaign", "none was named: socialcrawl doctor CAMPAIGN.toml looks at one")
         return
@@ -259,8 +260,8 @@ def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
         return Check(WARN, "answer", f"{who}, but what was requested is not available: {why}")
     if page.accounts and not page.posts:
         return Check(OK, "answer", f"{who}, and shows profiles")
-    if meant.platform.name == "web":
-        return Check(OK, "answer", f"{who}: its robots.txt was asked for")
+    if meant.platform.probe_shows:
+        return Check(OK, "answer", f"{who}: {meant.platform.probe_shows}")
     posts = len(page.posts)
     if not posts:
         silent = pluralize(page.opted_out, "post")

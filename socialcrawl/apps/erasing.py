@@ -17,7 +17,8 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.kinds.reporting import renew_snapshots
 from socialcrawl.model import iso
-from socialcrawl.platforms import known
+from socialcrawl.platform_facts import find_facts
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.sources.web.urls import normalised
 from socialcrawl.store.address import Where
 from socialcrawl.store.database import Opened, opened
@@ -34,11 +35,6 @@ from socialcrawl.words import pluralize
 DAY = 86_400.0  # seconds
 UNITS = {"d": 1, "w": 7, "y": 365}
 SPAN = re.compile(r"(\d{1,5}) ?([dwy])")
-FULL = {
-    "bluesky": "write a handle with its domain, as name.bsky.social, or a DID",
-    "mastodon": "write it with its instance, as name@domain",
-    "web": "write the address of a page in full, as https://example.org/page",
-}
 ROWS = {
     "account": ("account emptied", "accounts emptied"),
     "post": ("post removed", "posts removed"),
@@ -153,7 +149,7 @@ def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> 
     with opened(where, create=False) as connection:
         meant = platform_meant(connection, platform)
         order = ordered_on(connection, order, meant)
-    kind = "page" if meant == "web" else "user"
+    kind = "page" if find_facts(meant).pages else "user"
     work = partial(forgetting.forget, order=order, now=now, platform=meant)
     return _work(where, _Erasure("forget", work, passed, kind), manner)
 
@@ -169,10 +165,10 @@ def ordered_on(connection: Any, order: Order, platform: str) -> Order:
     Raises:
         SettingsError: on that platform nobody can be called so; the message names the accounts that may be meant.
     """
-    if platform == "x":
+    if (facts := find_facts(platform)).numeric_ids:
         return order
     told = Order(posts=order.posts, places=order.places, passed=order.passed)
-    if platform == "web":
+    if facts.pages:
         told.posts = {normalised(key) or key: why for key, why in order.posts.items()}
     for key, why in (*order.users.items(), *order.names.items()):
         name = _called(connection, key, platform)
@@ -181,15 +177,13 @@ def ordered_on(connection: Any, order: Order, platform: str) -> Order:
 
 
 def _called(connection: Any, given: str, platform: str) -> str:
-    if platform == "bluesky" and given.isdecimal():
-        return given  # an id of a compliance file
+    asked = find_platform(platform)
     try:
-        (name,) = known.platform(platform).names([given])
+        return asked.identify(given)
     except SettingsError as error:
         found = alike(connection, platform, given)
         here = f" In this database it may be {', '.join(found)}." if found else ""
-        raise SettingsError(f"{given!r} is no whole name on {platform}: {FULL[platform]}.{here}") from error
-    return name
+        raise SettingsError(f"{given!r} is no whole name on {platform}: {asked.full_name}.{here}") from error
 
 
 def retain(where: Where, manner: Manner, kept: float) -> Report:

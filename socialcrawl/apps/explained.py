@@ -21,6 +21,7 @@ from socialcrawl.kinds.reporting import explain
 from socialcrawl.kinds.trace import Met
 from socialcrawl.kinds.track.report import Visited
 from socialcrawl.model import Act
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.store.address import Where
 from socialcrawl.store.traces import Led, Traces
 from socialcrawl.terminal import write_json
@@ -84,11 +85,12 @@ def _asked(where: Where, user: str, campaign: str | None) -> Any:
 
 
 def _story(told: Explanation) -> Iterator[str]:
-    who = told.user if told.platform == "web" else shown(told.user)
+    pages = find_facts(told.platform).pages
+    who = told.user if pages else shown(told.user)
     who = who if told.names is None or told.node is None else _called(told, told.node)
     yield f"{who} in the campaign {told.campaign}"
     if told.state == "unknown":
-        page = "no page that was read links to it" if told.platform == "web" else "nobody who was read mentions it"
+        page = "no page that was read links to it" if pages else "nobody who was read mentions it"
         yield f"this database has never heard of it: {page}, and no search found it"
         if told.alike:
             yield f"it knows {', '.join(map(shown, told.alike))}: ask for the whole name"
@@ -185,7 +187,7 @@ def _links(told: Explanation, top: int) -> Table:
     best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
     title = f"who links to it ({len(best):,} of {len(told.links):,})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("page" if told.platform == "web" else "account", overflow="fold")
+    table.add_column("page" if find_facts(told.platform).pages else "account", overflow="fold")
     for name in ("relevance", "alpha", "product", "decision"):
         table.add_column(name, justify="right")
     for link in best:

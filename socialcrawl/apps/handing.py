@@ -18,7 +18,7 @@ from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.exporters.place import check
 from socialcrawl.kinds.collect.steering import steering
 from socialcrawl.kinds.sample.report import drawn
-from socialcrawl.platforms.known import platform
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.secret import conceal
 from socialcrawl.store.database import opened
 from socialcrawl.store.traces import Traces
@@ -86,7 +86,9 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
     write_line(f"{folder / 'datasheet.md'} says how they came about")
     if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
         write_error("these files name people: see the notes on terms in the datasheet before you hand them on")
-    restricted = (platform(name).publishing for name in dict.fromkeys(one["platform"] for one in sheet["campaigns"]))
+    restricted = (
+        find_platform(name).publishing for name in dict.fromkeys(one["platform"] for one in sheet["campaigns"])
+    )
     if set(wanted.formats) != {"ids"}:
         for text in filter(None, restricted):
             write_error(text)

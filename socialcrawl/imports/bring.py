@@ -13,6 +13,7 @@ from socialcrawl.imports.files import count_nothing, read
 from socialcrawl.imports.trouble import Trouble
 from socialcrawl.model import iso
 from socialcrawl.plan import about, plan
+from socialcrawl.platform_facts import DEFAULT
 from socialcrawl.relevance import Hits, Topic
 from socialcrawl.settings import Settings
 from socialcrawl.sources.x.source import LEGAL
@@ -87,7 +88,7 @@ def as_posts(files: Files, connection: Opened, settings: Settings | None, now: f
     files.check()
     number = None if settings is None else _campaign(connection, settings, now)
     count = count_nothing if settings is None else about(settings).hits
-    platform = "x" if settings is None else settings.source.platform
+    platform = DEFAULT.name if settings is None else settings.source.platform
     intake = Intake(connection, platform, iso(now), number)
     trouble = _taken(files, intake, count, keep=settings is not None and settings.source.keep_original)
     return Brought(intake.stored, trouble)

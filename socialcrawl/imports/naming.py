@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 from socialcrawl.errors import SettingsError
 from socialcrawl.imports.columns import ROUNDED
 from socialcrawl.model import Who
-from socialcrawl.platforms.known import platform
+from socialcrawl.platform_facts import find_facts
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.store.nodes import called
 
 READINGS = ("auto", "ids", "names")
@@ -18,14 +19,14 @@ class Naming:
     """The accounts that cells name on a platform.
 
     Args:
-        name: x, bluesky, mastodon or web.
-        reading: auto: a number is a platform's own id where it has such ids (X), anything else a name; ids; names.
+        name: of the platform.
+        reading: auto: a number is an id where the platform has such ids, anything else a name; ids; names.
     """
 
     def __init__(self, name: str, reading: str = "auto") -> None:
         assert reading in READINGS, reading
         self.name, self.reading = name, reading
-        self._platform = platform(name)
+        self._platform = find_platform(name)
 
     def whos(self, cells: Sequence[str], reading: str | None = None) -> list[Who | str]:
         """Return the account that each cell names; where it names none, why, for people."""
@@ -41,10 +42,7 @@ class Naming:
         return isinstance(self.whos([cell], "auto")[0], Who)
 
     def site(self, who: Who) -> str:
-        """Return the site of an account: the host of a page, the instance on Mastodon.
-
-        "" where there is no such thing.
-        """
+        """Return the site of an account: the host of a page, the server of a name; "" where there is no such thing."""
         return site_of(self.name, who)
 
     def _id(self, cell: str, reading: str) -> Who | str | None:
@@ -52,13 +50,13 @@ class Naming:
         bare = cell.removeprefix("@")
         if not bare:
             return "it is empty"
-        if self.name != "x" or reading == "names":
+        if not self._platform.facts.numeric_ids or reading == "names":
             return None
         if bare.isascii() and bare.isdigit() and bare == cell:
             return Who(bare, None)
         if ROUNDED.fullmatch(bare):
             return f"{bare!r:.60} is an id that was turned into a rounded number: keep ids as text"
-        return f"{bare!r:.60} is no id of X, which is a number" if reading == "ids" else None
+        return f"{bare!r:.60} is no id of {self._platform.title}, which is a number" if reading == "ids" else None
 
     def _named(self, names: Sequence[str]) -> list[Who | str]:
         try:
@@ -73,13 +71,13 @@ class Naming:
             return str(error).replace(CLUE, "").removesuffix(".")
 
     def _who(self, name: str) -> Who:
-        # An account of Mastodon has no other id that all instances know.
-        return Who(name, name) if self.name == "mastodon" else called(name)
+        # An account of a federated platform has no other id that all servers know.
+        return Who(name, name) if self._platform.facts.federated else called(name)
 
 
 def site_of(name: str, who: Who) -> str:
     """Return the site of an account of the platform `name`; see `Naming.site`."""
-    told = who.username or who.id or ""
-    if name == "web":
+    told, facts = who.username or who.id or "", find_facts(name)
+    if facts.pages:
         return urlsplit(told).hostname or ""
-    return told.rpartition("@")[2].lower() if name == "mastodon" and "@" in told else ""
+    return told.rpartition("@")[2].lower() if facts.federated and "@" in told else ""

@@ -10,8 +10,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph import COLUMNS
 from socialcrawl.liveness import Activity
 from socialcrawl.model import Act, Node
-from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Platform
+from socialcrawl.platforms.registry import platform_of
 from socialcrawl.refresh.crawl import Refresh
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.sections.kinds import KindFacts
@@ -190,6 +190,6 @@ def remember_seeds(
         topics: the first pick.n under each new topic.
         queries: its searches; none where nobody looks at what is searched next.
     """
-    asked = known.of(settings)
+    asked = platform_of(settings)
     look_up = not asked.expanded(settings)
     return Seeds(queries, names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)

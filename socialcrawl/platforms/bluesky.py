@@ -1,13 +1,14 @@
 """Bluesky as a platform."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables, Wired
+from socialcrawl.platform_facts import BLUESKY
+from socialcrawl.platforms.platform import PUBLIC, Keys, Platform, Template, Terms, Variables
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic, fold
 from socialcrawl.settings import Settings
@@ -23,11 +24,10 @@ ONLY = "main"
 LISTED = re.compile(r"at://([^/\s]+)/app\.bsky\.graph\.list/([^/\s]+)")
 
 
-class Bluesky:
+class BlueskyPlatform(Platform):
     """Bluesky: its public AppView, or with an app password the server of an account."""
 
-    name = "bluesky"
-    title = "Bluesky"
+    facts = BLUESKY
     roles = Roles(
         search=SEARCH,
         by_name=PROFILES,
@@ -41,15 +41,15 @@ class Bluesky:
         inward=SEARCH,
         heeds=True,
     )
-    searches = True
     look_up = True
-    publishing = ""
     advice = "use other keywords, or name seeds (usernames = [...])"
     entities = ENTITIES
-
-    def expanded(self, settings: Settings) -> bool:
-        """See `Platform.expanded`: posts name their authors by id and handle."""
-        return True
+    full_name = "write a handle with its domain, as name.bsky.social, or a DID"
+    template = Template(
+        "campaign-bluesky.toml",
+        "edit it (name seeds, or an app password: search is often closed to others)",
+        "edit it",
+    )
 
     def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
         """See `Platform.credentials`."""
@@ -59,6 +59,10 @@ class Bluesky:
     def names(self, given: Sequence[str]) -> list[str]:
         """See `Platform.names`: handles, in lower case, and DIDs; also as the addresses of their pages."""
         return [_name(one) for one in given]
+
+    def identify(self, given: str) -> str:
+        """See `Platform.identify`: compliance files have ids that are numbers."""
+        return given if given.isdecimal() else super().identify(given)
 
     def queries(self, settings: Settings, topic: Topic) -> list[str]:
         """See `Platform.queries`: one for each keyword, as there is no OR; then the lists."""
@@ -75,13 +79,6 @@ class Bluesky:
         _no_tokens(settings, self.title)
         for address in settings.seeds.lists:
             _list(address)
-
-    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
-        """See `Platform.admits`: there is one token at most."""
-
-    def application(self, secret: Secret) -> str:
-        """See `Platform.application`: nothing is billed."""
-        return ""
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""
@@ -143,9 +140,6 @@ class Bluesky:
             return Request((-1, 0), PROFILES, {"ids" if names[0].startswith("did:") else "usernames": names[0]}, 1)
         query = next((query for query in queries if not query.startswith(LIST)), "") or "hello"
         return Request((-1, 0), SEARCH, {"query": query, "limit": "10"}, 1)
-
-    def rules_reader(self, wire: Wired) -> None:
-        """See `Platform.rules_reader`: there are none but the platform's own."""
 
 
 def _name(given: str) -> str:

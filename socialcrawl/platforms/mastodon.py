@@ -1,7 +1,7 @@
 """Mastodon as a platform: many instances, seen from one of them."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -9,7 +9,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables, Wired
+from socialcrawl.platform_facts import MASTODON
+from socialcrawl.platforms.platform import PUBLIC, Keys, Platform, Template, Terms, Variables, Wired
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
@@ -27,26 +28,25 @@ PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\
 ALL = ["*"]  # the instances that are asked about the accounts of an old dataset: their own
 
 
-class Mastodon:
+class MastodonPlatform(Platform):
     """Mastodon, and servers that speak as it does."""
 
-    name = "mastodon"
-    title = "Mastodon"
+    facts = MASTODON
     roles = Roles(
         search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1, probe=LOOK_UP
     )
-    searches = True
-    look_up = False
-    publishing = ""
     advice = (
         "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
         "token of your instance (token_env), which opens full search"
     )
     entities = ENTITIES
-
-    def expanded(self, settings: Settings) -> bool:
-        """See `Platform.expanded`: names are all that is needed."""
-        return True
+    full_name = "write it with its instance, as name@domain"
+    template = Template(
+        "campaign-mastodon.toml",
+        "edit it (base_url, contact)",
+        "edit it (base_url, contact)",
+        'instances whose accounts are asked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
+    )
 
     def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
         """See `Platform.credentials`: a token is of one instance, the others are asked without."""
@@ -94,13 +94,6 @@ class Mastodon:
                 "Whoever runs an instance has to be able to reach you: set contact under [source], an address such as "
                 '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
             )
-
-    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
-        """See `Platform.admits`: there is one token at most."""
-
-    def application(self, secret: Secret) -> str:
-        """See `Platform.application`: nothing is billed."""
-        return ""
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`: on the campaign's own instance."""

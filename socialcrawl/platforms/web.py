@@ -1,18 +1,17 @@
 """The web as a platform: pages are accounts, their links mentions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from socialcrawl.entities import NONE
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import ANY
 from socialcrawl.limits.shape import Roles
 from socialcrawl.loopback import is_loopback
-from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import PUBLIC, Keys, Secret, Terms, Variables, Wired
+from socialcrawl.model import Request
+from socialcrawl.platform_facts import WEB
+from socialcrawl.platforms.platform import Keys, Platform, Template, Terms
 from socialcrawl.protocols import Source
-from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
 from socialcrawl.sources.web.source import ROBOTS, WebSource
 from socialcrawl.sources.web.urls import hosts, normalised, rules, server
@@ -24,25 +23,21 @@ AGENT = "socialcrawl"  # the name by which robots.txt may speak of us
 ALL = ("*",)  # the hosts that are asked: an old dataset names the pages
 
 
-class Web:
+class WebPlatform(Platform):
     """The pages of web servers, each of which has windows of its own."""
 
-    name = "web"
-    title = "the web"
+    facts = WEB
     roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
     searches = False
-    look_up = False
-    publishing = ""
     advice = "name pages (usernames = [...])"
-    entities = NONE
-
-    def expanded(self, settings: Settings) -> bool:
-        """See `Platform.expanded`: an address is all that is needed."""
-        return True
-
-    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
-        """See `Platform.credentials`: nobody signs in."""
-        return [(Credential(PUBLIC, PUBLIC), None)]
+    full_name = "write the address of a page in full, as https://example.org/page"
+    probe_shows = "its robots.txt was asked for"
+    template = Template(
+        "campaign-web.toml",
+        "edit it (usernames, contact)",
+        "edit it (contact)",
+        'hosts that are asked, and no others: ["example.org", "*.example.com"]; [] is all of the dataset',
+    )
 
     def names(self, given: Sequence[str]) -> list[str]:
         """See `Platform.names`: addresses, in the one form that they have."""
@@ -60,10 +55,6 @@ class Web:
             found.append(url)
         return found
 
-    def queries(self, settings: Settings, topic: Topic) -> list[str]:
-        """See `Platform.queries`: the web has no search."""
-        return []
-
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`: who is asked has to know whom to write to."""
         source = settings.source
@@ -80,13 +71,6 @@ class Web:
                 "Whoever runs a web server has to be able to reach you: set contact under [source], an address such as "
                 '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
             )
-
-    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
-        """See `Platform.admits`: there is one token at most."""
-
-    def application(self, secret: Secret) -> str:
-        """See `Platform.application`: nothing is billed."""
-        return ""
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`: any page, on a host of its own."""
@@ -127,6 +111,3 @@ class Web:
         if not names:
             return None
         return Request((-1, 0), f"{server(names[0])}{ROBOTS}", {"url": rules(names[0])})
-
-    def rules_reader(self, wire: Wired) -> None:
-        """See `Platform.rules_reader`: hosts say in robots.txt what they allow."""

@@ -8,7 +8,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.limits.shape import Roles
 from socialcrawl.loopback import is_loopback
 from socialcrawl.model import Credential, Request
-from socialcrawl.platforms.platform import Keys, Secret, Terms, Variables, Wired
+from socialcrawl.platform_facts import X
+from socialcrawl.platforms.platform import Keys, Platform, Secret, Template, Terms, Variables
 from socialcrawl.protocols import Source
 from socialcrawl.relevance import Topic
 from socialcrawl.settings import Settings
@@ -25,11 +26,10 @@ PATTERN = re.compile(r"@?[A-Za-z0-9_*]+")
 ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
 
 
-class X:
+class XPlatform(Platform):
     """X, by its API v2."""
 
-    name = "x"
-    title = "X"
+    facts = X
     roles = Roles(
         search=SEARCH,
         by_name=BY_NAME,
@@ -43,7 +43,6 @@ class X:
         latest=True,
         inward=MENTIONS,
     )
-    searches = True
     look_up = True
     publishing = (
         "X's terms restrict what you may publish: neither post texts nor profiles, nor aggregate metrics of X's users, "
@@ -52,6 +51,7 @@ class X:
     )
     advice = "use other keywords, or name seeds (usernames = [...])"
     entities = ENTITIES
+    template = Template("campaign.toml", "edit it, export X_BEARER_TOKEN", "edit it, export X_BEARER_TOKEN")
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: the newer vocabulary names authors by an expansion."""
@@ -137,6 +137,3 @@ class X:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}
             return Request((-1, 0), BY_NAME, asked, 1, terms.policy.most(BY_NAME, 1))
         return probe_request((-1, 0), query, vocabulary(terms.settings.source.vocabulary), terms.policy)
-
-    def rules_reader(self, wire: Wired) -> None:
-        """See `Platform.rules_reader`: there are none but the platform's own."""

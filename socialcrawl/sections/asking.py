@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from socialcrawl.platform_facts import BUILT_IN, DEFAULT, find_facts, list_platforms
 from socialcrawl.sections.values import FilePath, Positive, Section, Size, Variable
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
 from socialcrawl.words import size
 
-PLATFORMS = ("x", "bluesky", "mastodon", "web")
 LONGEST = 366 * 86_400  # seconds of a window
 
 
@@ -51,7 +51,7 @@ class TokenSection(Section):
 class SourceSection(Section):
     """Which platform, and how to speak to it. The token stays in the environment."""
 
-    platform: str = Field(default="x", description=f"one of {', '.join(PLATFORMS)}")
+    platform: str = Field(default=DEFAULT.name, description=f"one of {', '.join(BUILT_IN)}")
     base_url: str | None = Field(default=None, description="another server than the platform's own, such as the mock")
     insecure: bool = Field(
         default=False, description="send the token to an http:// server on another machine, unencrypted"
@@ -103,8 +103,8 @@ class SourceSection(Section):
     @field_validator("platform")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in PLATFORMS:
-            raise ValueError(f"the platform {name!r} is not known; known are: {', '.join(PLATFORMS)}")
+        if name not in BUILT_IN and name not in (known := list_platforms()):
+            raise ValueError(f"the platform {name!r} is not known; known are: {', '.join(known)}")
         return name
 
     @field_validator("contact")
@@ -129,12 +129,13 @@ class SourceSection(Section):
     @property
     def variable(self) -> str | None:
         """The environment variable that holds the token of a campaign that has one; None: it asks without."""
-        return self.token_env or ("X_BEARER_TOKEN" if self.platform == "x" else None)
+        return self.token_env or find_facts(self.platform).variable
 
     @field_validator("base_url")
     @classmethod
     def _address(cls, url: str | None, given: ValidationInfo) -> str | None:
-        to_fill_in = url == "" and given.data.get("platform") == "mastodon"  # a template's line; the platform says so
+        platform = given.data.get("platform")  # None: it is not known
+        to_fill_in = url == "" and platform and find_facts(platform).federated  # a template's line: name your server
         if url is not None and not to_fill_in and not _is_address(url):
             raise ValueError("write the address of a server, such as https://api.x.com or http://127.0.0.1:8000")
         return url

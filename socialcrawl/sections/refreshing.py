@@ -6,13 +6,12 @@ from pydantic import Field, model_validator
 
 from socialcrawl.liveness import Activity
 from socialcrawl.model import LARGEST
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.refresh.rules import RefreshRules
 from socialcrawl.sections.values import Positive, Section, spanning
 from socialcrawl.words import seconds
 
 AUTO, EXISTS = "auto", "exists"
-HALF_A_YEAR = "180d"  # the last six months, in which active accounts have posted (section 3.2 of the paper)
-WEB = "web"  # the platform whose accounts are pages
 DYNAMIC = ("bfs", "ai", "dpr")  # orders that every answer changes
 YEARS = 20  # that the last activity may lie back: more than any of the platforms is old
 RULES: Any = RefreshRules()
@@ -100,9 +99,8 @@ class RefreshSection(Section):
         return {"active": self.rule(platform)}
 
     def rule(self, platform: str) -> str:
-        """Who is active on a platform, in the words of `active`, where it is left to us (sections 2.1 and 3.2)."""
-        usual = EXISTS if platform == WEB else HALF_A_YEAR
-        return usual if self.active == AUTO else self.active
+        """Return who is active on a platform, in the words of `active`, where it is left to us (2.1 and 3.2)."""
+        return find_facts(platform).active if self.active == AUTO else self.active
 
     def within(self, platform: str) -> float | None:
         """How long ago somebody active has posted at most, seconds; None: whoever exists is active."""
@@ -110,12 +108,12 @@ class RefreshSection(Section):
         return None if rule == EXISTS else seconds(rule, years=YEARS)
 
     def activity(self, platform: str) -> Activity:
-        """The rule by which a probe is judged on a platform; few pages tell when they changed."""
-        return Activity(self.within(platform), self.protected, untold=platform == WEB)
+        """Return the rule by which a probe is judged on a platform."""
+        return Activity(self.within(platform), self.protected, untold=find_facts(platform).undated)
 
     def steering(self, platform: str) -> tuple[str, str]:
         """The rank and the training set on a platform, where they are left to us (section 5 of the paper)."""
-        web = platform == WEB
-        rank = ("pa+-" if web else "pa") if self.rank == "auto" else self.rank
-        training = "random" if web or (self.fraction is not None and not self.check) else "pagerank"
+        facts = find_facts(platform)
+        rank = facts.rank if self.rank == "auto" else self.rank
+        training = "random" if self.fraction is not None and not self.check else facts.training
         return rank, training if self.training == "auto" else self.training

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from socialcrawl.model import LARGEST
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sections.values import FilePath, Positive, Section
 
@@ -131,5 +132,5 @@ class SampleSection(Section):
         return self.k or (3 if self.focus == "trial" else 1)
 
     def traps(self, platform: str) -> str:
-        """What a walk must not be caught in, where that is left to us: pages without end are a thing of the web."""
-        return ("host" if platform == "web" else "off") if self.trap == "auto" else self.trap
+        """Return what a walk must not be caught in, where that is left to us: the web has pages without end."""
+        return find_facts(platform).trap if self.trap == "auto" else self.trap

@@ -2,9 +2,8 @@
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, func, literal_column, select
 
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.store.tables import account, mention, post
-
-SHORTENED = ("mastodon",)  # platforms whose texts show names without their domain
 
 
 def counted(connection: Connection, platform: str) -> tuple[ColumnElement[str], ...]:
@@ -15,8 +14,8 @@ def counted(connection: Connection, platform: str) -> tuple[ColumnElement[str], 
         platform: of the posts.
     """
     columns = (post.c.text, post.c.lang, post.c.created_at, post.c.urls)
-    if platform not in SHORTENED:
-        return columns
+    if not find_facts(platform).federated:
+        return columns  # its texts show names as they are
     together = func.json_group_array if connection.dialect.name == "sqlite" else func.json_agg
     names = select(cast(together(func.coalesce(account.c.platform_id, account.c.username)), Text))
     mine = names.join_from(mention, account, account.c.node == mention.c.node).where(mention.c.post == post.c.id)

@@ -23,8 +23,6 @@ from socialcrawl.store.seen import Seen
 from socialcrawl.store.tables import account, post, request
 from socialcrawl.store.writes import Writes
 
-LOOK_UPS = ("/2/users", "/2/users/by", "/xrpc/app.bsky.actor.getProfiles")
-"""Endpoints of profiles; the parameters ids and usernames name whose."""
 HOUR, DAY = 3600.0, 24.0  # seconds, hours
 FOR_A_DAY = ("/robots.txt",)  # endpoints whose answers hold for so long (RFC 9309), whatever a campaign says
 
@@ -56,6 +54,7 @@ class Held:
 
     def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse, seen: Seen) -> None:
         self.reuse, self._write, self._nodes, self._seen = reuse, writes, nodes, seen
+        self._facts = writes.facts
         self.returning: frozenset[int] = frozenset()  # the picks of the open batch that go back to an account
         self._silent: dict[int, str] = {}  # accounts that opted out, and when they were found to have: no row says so
         asked = (request.c.id, request.c.campaign, request.c.n, request.c.part, request.c.kind, request.c.arrived_at)
@@ -88,7 +87,7 @@ class Held:
 
     def reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
-        if asked.key[0] in self.returning and not asked.endpoint.endswith((*LOOK_UPS, *FOR_A_DAY)):
+        if asked.key[0] in self.returning and not asked.endpoint.endswith((*self._facts.profiles, *FOR_A_DAY)):
             return None  # somebody who was visited before is asked for what is new: no old answer has that
         since = iso(max(0.0, now - self.hours(asked) * HOUR))
         known = self._asked.rows([self._write.digest(asked)])
@@ -97,7 +96,7 @@ class Held:
             return None  # this talk got that answer already, and asks once more: its list had led back to itself
         if any(row.kind == ReplyKind.HELD for row in mine):
             return None  # this pick was told so before, and still it asks: that did not help
-        look_up = asked.endpoint in LOOK_UPS
+        look_up = asked.endpoint in self._facts.profiles
         reply = self._users(asked, since, now) if look_up else self._posts(known, since, now, asked.key)
         if reply is not None:
             self._write.told(asked, reply)
@@ -159,7 +158,7 @@ class Held:
 
     def _whole(self, row: Any, since: str, *, heeded: bool) -> bool:
         """Whether a profile is young enough, and says whether the posts can be read at all."""
-        if self._write.platform == "x":
+        if self._facts.tells_protected:
             return bool(row.profile_at >= since and row.protected is not None)
         return bool(row.profile_at >= since and not (heeded and declines(row.description)))
 

@@ -6,11 +6,10 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, select
 
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.relevance import Hits, Links, within
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.tables import mention, post
-
-PARTIAL = ("web",)  # platforms whose mentions count in a part of their post only
 
 
 def links_of(settings: str) -> Links:
@@ -30,7 +29,7 @@ class Linking:
     """
 
     def __init__(self, connection: Connection, links: Links, platform: str, hits: Hits | None = None) -> None:
-        self.links, self.hits, self.partial = links, hits, platform in PARTIAL
+        self.links, self.hits, self.partial = links, hits, find_facts(platform).partial_mentions
         self.plain = links.plain and not self.partial
         kinds = select(mention.c.post, mention.c.node, mention.c.kind, mention.c.spans)
         self._kinds = Lookup(connection, kinds.where(among(connection, mention.c.post)))

@@ -12,6 +12,7 @@ from socialcrawl.limits.likely import STORED, Typical
 from socialcrawl.limits.shape import Done, Roles, Stored
 from socialcrawl.limits.spread import ENOUGH, FEW, Spread, Sums, measure_spread
 from socialcrawl.model import STEPS, VISITS, Part, iso, unix
+from socialcrawl.platform_facts import DEFAULT
 
 LEAST = 10  # observations that a mean has to rest on
 
@@ -142,7 +143,7 @@ def done(
     connection: Connection,
     name: str,
     reading: Sequence[str],
-    platform: str = "x",
+    platform: str = DEFAULT.name,
     usernames: Sequence[str] = (),
     *,
     linked: bool | None = None,

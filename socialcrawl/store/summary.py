@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.model import MILLS_PER_DOLLAR
+from socialcrawl.platform_facts import DEFAULT
 from socialcrawl.store.reading import join_transaction
 
 # Ties in value go to the earlier pick, as everywhere.
@@ -128,7 +129,7 @@ def platform_meant(connection: Connection, given: str | None) -> str:
         raise ElsewhereError(f"This database has nothing of {given!r}: there is {' and '.join(there)}.")
     if given is None and len(there) > 1:
         raise SettingsError(f"This database has accounts of {' and '.join(there)}: say whose with --platform.")
-    return given or next(iter(there), "x")
+    return given or next(iter(there), DEFAULT.name)
 
 
 def chosen(connection: Connection, name: str | None) -> tuple[int, str]:

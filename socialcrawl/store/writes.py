@@ -12,11 +12,11 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Received, Reply, Request, Who, iso
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Statement, adding, inserting, renewing
 from socialcrawl.store.charges import Bill
-from socialcrawl.store.linking import PARTIAL
 from socialcrawl.store.tables import follow, hit, link, mention, outcome, pick, post, request, response, shadow
 
 METRICS = ("likes", "replies", "reposts", "quotes", "bookmarks", "views", "metrics_at")
@@ -58,8 +58,9 @@ class Writes:
         self._number: Callable[[float], Any] = str if connection.dialect.name == "postgresql" else float
         self._outcome = inserting(connection, outcome, OUTCOME)
         self._link = inserting(connection, link, LINK)
-        self._partial = platform in PARTIAL
-        self._post = inserting(connection, post, POST, RENEWED | (REWRITTEN if self._partial else {}), "id")
+        self.facts = find_facts(platform)
+        self._partial, self._replaces = self.facts.partial_mentions, self.facts.replaces_posts
+        self._post = inserting(connection, post, POST, RENEWED | (REWRITTEN if self._replaces else {}), "id")
         self._mention = inserting(connection, mention, MENTION if self._partial else MENTION[:3], "ignore")
         self._follow = inserting(connection, follow, FOLLOW, "ignore")
         self._hit = inserting(connection, hit, HIT, "ignore")
@@ -110,11 +111,11 @@ class Writes:
     def page(self, page: Page, numbers: Mapping[Who, int], pairs: answers.Mentioned, now: str) -> None:
         """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed.
 
-        A page of the web is written anew: its links count by what stands around them.
+        Where the platform replaces posts, a page of the web is written again: its links count by what is around them.
         """
         if not page.posts:
             return
-        if self._partial:
+        if self._replaces:
             ids = [row.id for row in page.posts]
             self._connection.execute(delete(mention).where(mention.c.post.in_(ids)))
         authors = {row.author: numbers[Who(row.author, None)] for row in page.posts}

@@ -8,11 +8,11 @@ from typing import Any
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import ReplyKind
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.store.bills import Answered, Fetched, find_loose_pages, read_bills
 from socialcrawl.store.database import Opened
 from socialcrawl.store.erasure.tombstones import any_set
-from socialcrawl.store.held import LOOK_UPS
 from socialcrawl.verify.budgets import Budgets
 from socialcrawl.verify.findings import SHOWN, Check
 from socialcrawl.verify.story import Story
@@ -60,6 +60,7 @@ class Bills:
         self._fetched, self._answered = Fetched(connection), Answered(connection)
         self._prices, self._why = _prices(story)
         self._erased = not whole or any_set(connection)  # whether questions may have gone
+        self._profiles = find_facts(story.begun.platform).profiles
         self._budgets = Budgets(connection, story, self._prices)
         self.budgets = self._budgets.check
 
@@ -108,7 +109,7 @@ class Bills:
             self.pages.leave(NO_QUESTION)
         elif row.digest is None:
             self.pages.differ(f"request {row.id}", "digest", None, "a question: nobody was forgotten")
-        elif row.endpoint in LOOK_UPS:
+        elif row.endpoint in self._profiles:
             self.pages.leave(PROFILES)
         elif first < row.id:
             self.pages.prove()

@@ -22,9 +22,10 @@ from socialcrawl.exporters.restored import DECISIONS, TABLES, count_picks, resto
 from socialcrawl.imports.export_tables import count_rows, find_forms, read_table
 from socialcrawl.kinds.registry import find_kind
 from socialcrawl.model import MILLS_PER_DOLLAR, unix
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.sections.kinds import DEFAULT
 from socialcrawl.store.database import Opened
-from socialcrawl.store.linking import PARTIAL, links_of
+from socialcrawl.store.linking import links_of
 from socialcrawl.store.versions import leaves
 from socialcrawl.verify.bills import Bills
 from socialcrawl.verify.copies import COPIES, Copies
@@ -216,7 +217,8 @@ def _check_one(
 
 
 def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story, why: str | None) -> Lacking:
-    parts = story.begun.platform in PARTIAL or bool(links_of(orjson.dumps(dict(story.settings)).decode()).follows)
+    links = links_of(orjson.dumps(dict(story.settings)).decode())
+    parts = find_facts(story.begun.platform).partial_mentions or bool(links.follows)
     return Lacking(
         texts=HIDDEN if sheet["pseudonymised"] else TREE if told.get("judged_by_tree") else None,
         answers=ANSWERS,

@@ -11,14 +11,12 @@ from typing import Any
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, iso, unix
 from socialcrawl.plan import about
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.relevance import Topic, worth
-from socialcrawl.sections.refreshing import WEB
 from socialcrawl.sources.focusing import NOBODY
-from socialcrawl.sources.mastodon.source import LOOK_UP
 from socialcrawl.store.audits import named as called
 from socialcrawl.store.counting import COUNTING, Counting
 from socialcrawl.store.database import Opened
-from socialcrawl.store.held import LOOK_UPS
 from socialcrawl.store.integrity import count_rows
 from socialcrawl.store.matches import Matches, read_matches
 from socialcrawl.store.reread import Reread, Sum
@@ -30,7 +28,6 @@ from socialcrawl.verify.story import Story
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT)  # acts that read an account's posts
 FOUND = (Act.SEARCH, Act.INWARD)  # acts that find accounts by posts of others
 TOGETHER = (Act.RESOLVE, Act.PROBE)  # acts of which one request serves many picks
-PROFILES = (*LOOK_UPS, LOOK_UP)  # endpoints that say whether an account is there, before its posts are asked for
 CLEANED = "@forgotten"  # what stands in texts for names that were erased
 NO_PAGE = "look-ups of accounts, whose answers are not kept"
 NOT_LISTED = "the ledger does not say which posts were read (an older program, or an import)"
@@ -38,7 +35,6 @@ EDITED = "from posts that were read again later and may have been edited"
 UNNAMED = "from texts in which names were erased"
 EARLIER_RULE = "counted by the rule of an earlier socialcrawl"
 BY_NAME = "judged by names, which may have been others"
-EDITABLE = ("bluesky", "mastodon", "web")  # platforms on which a post keeps its id when it is edited
 Watch = Callable[[str, int, int | None], None]
 
 
@@ -80,7 +76,7 @@ class Outcomes:
 
     def __init__(self, connection: Opened, story: Story, lacking: Lacking = NOTHING) -> None:
         self.connection, self.story, self._lacking = connection, story, lacking
-        self._posts = Posts(connection, story)
+        self._posts, self._facts = Posts(connection, story), find_facts(story.begun.platform)
         self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
         self._settings = story.stages[-1].settings
         self.place = "the first pick"  # where it is
@@ -144,7 +140,7 @@ class Outcomes:
             said = self._matching.of(ids)
             self._authors |= {key: author for key, _, author, *_ in self._reread.texts(ids)}
             return {key: said.get(key, 0) for key in ids if key in self._authors}
-        editable = self.story.begun.platform in EDITABLE
+        editable = self._facts.edits_posts
         for key, again, author, *told in self._reread.texts(ids):
             found[key], self._authors[key] = self._topic.hits(*told), author
             if CLEANED in told[0]:
@@ -242,9 +238,9 @@ class Outcomes:
         last = next((one for one in reversed(asked) if one.arrived_at == row.at), None)
         if last is None and not (together and row.at in came):
             self.outcomes.differ(f"pick {row.n}", "at", row.at, "when an answer for it came")
-        if last is None or row.act not in READ or self.story.begun.platform == WEB:  # where redirects may lead nowhere
+        if last is None or row.act not in READ or self._facts.pages:  # where redirects may lead nowhere
             return
-        looked_up = last.endpoint.endswith(PROFILES)
+        looked_up = last.endpoint.endswith((*self._facts.profiles, *self._facts.look_ups))
         read = not looked_up and all(one.kind in (ReplyKind.OK, ReplyKind.HELD) for one in asked)
         gone = looked_up or (last.kind == ReplyKind.MISSING and not any(one.posts for one in asked))
         if read and row.missing not in (None, Reason.FORGOTTEN):

@@ -9,8 +9,8 @@ from socialcrawl.kinds.base import Crawling, CrawlKind, remember_seeds
 from socialcrawl.kinds.registry import kind_of
 from socialcrawl.model import Node
 from socialcrawl.plan import about
-from socialcrawl.platforms import known
 from socialcrawl.platforms.platform import Terms
+from socialcrawl.platforms.registry import platform_of
 from socialcrawl.policies import policy
 from socialcrawl.protocols import NEVER
 from socialcrawl.settings import Settings, stored
@@ -50,7 +50,7 @@ class Stage:
         prices = policy(self.settings.source.platform)
         base = self.settings.source.base_url or prices.base_url
         terms = Terms(self.settings, about(self.settings), prices, base)
-        return known.of(self.settings).source(terms, [], 0.0).mark
+        return platform_of(self.settings).source(terms, [], 0.0).mark
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.words import pluralize
 
 RANKS = {
@@ -41,19 +42,19 @@ def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
 
 def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
     """Return the rank and the training set of a refresh, where they are left to us; see `RefreshSection.steering`."""
-    web = platform == "web"
+    facts = find_facts(platform)
     counted = refresh.get("fraction") is not None and not refresh.get("check")
-    usual = "pa+-" if web else "pa", "random" if web or counted else "pagerank"
+    usual = facts.rank, "random" if counted else facts.training
     given = refresh["rank"], refresh["training"]
     return tuple(own if told == "auto" else told for told, own in zip(given, usual, strict=True))  # type: ignore[return-value]
 
 
 def _active(active: str, platform: str) -> str:
     """Whoever is active by a rule; see `RefreshSection.rule` for what is left to us."""
-    web = platform == "web"
-    if active == "exists" or (active == "auto" and web):
+    facts = find_facts(platform)
+    span = facts.active if active == "auto" else active
+    if span == "exists":
         return "whoever exists"
-    span = "180d" if active == "auto" else active
-    if web:
+    if facts.pages:
         return f"whoever changed within {span} before the test, or does not tell when"
     return f"whoever posted within {span} before the test"

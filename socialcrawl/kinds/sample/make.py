@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.kinds.base import Width, one_each
-from socialcrawl.platforms import known
+from socialcrawl.platforms.registry import platform_of
 from socialcrawl.sample.crawl import Sample
 from socialcrawl.sample.labels import accounts
 from socialcrawl.sample.rules import WalkRules
@@ -21,7 +21,7 @@ def make_sample(settings: Settings, seeds: Seeds, width: Width = one_each) -> Sa
     shared = {one.name: getattr(sample, one.name) for one in fields(WalkRules) if one.name in type(sample).model_fields}
     resolved = {
         "k": sample.reach,
-        "inward": sample.inward and bool(known.of(settings).roles.inward),
+        "inward": sample.inward and bool(platform_of(settings).roles.inward),
         "trap": sample.traps(settings.source.platform),
         "seed": settings.seed,
     }

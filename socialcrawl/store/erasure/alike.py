@@ -2,24 +2,25 @@
 
 from sqlalchemy import Connection, func, or_, select
 
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.store.tables import account
 
 MOST = 10  # accounts that are listed
-BETWEEN = {"bluesky": ".", "mastodon": "@"}  # what the left-out part begins with
 
 
 def alike(connection: Connection, platform: str, name: str, most: int = MOST) -> list[str]:
     """The names of at most `most` accounts of a database whose name begins, or for pages ends, with `name`.
 
-    On X a name has no parts. The case does not count. Called without a transaction.
+    Of a platform whose names have no such parts, none. The case does not count. Called without a transaction.
     """
     low = name.strip().removeprefix("@").lower()
-    if not low or (platform not in BETWEEN and platform != "web"):
+    facts = find_facts(platform)
+    if not low or not (facts.omitted_from or facts.pages):
         return []
-    if platform == "web":
+    if facts.pages:
         mine = or_(*(account.c.handle == f"{scheme}://{low}{end}" for scheme in ("https", "http") for end in ("", "/")))
     else:
-        begin = f"{low}{BETWEEN[platform]}"
+        begin = f"{low}{facts.omitted_from}"
         mine = func.substr(account.c.handle, 1, len(begin)) == begin
     wanted = select(account.c.username).where(account.c.platform == platform, account.c.username.is_not(None), mine)
     with connection.begin():

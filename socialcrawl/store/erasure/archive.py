@@ -19,8 +19,8 @@ CHUNK = 200  # answers read at a time
 
 
 def known_numbers(connection: Connection, gone: Gone) -> set[tuple[str, str]]:
-    """Return the (instance, number) by which questions asked about the forgotten; called before those are cleaned."""
-    if gone.platform != "mastodon" or connection.execute(select(response.c.request).limit(1)).first() is None:
+    """Return the (server, number) by which questions asked about the forgotten; called before those are cleaned."""
+    if not gone.facts.federated or connection.execute(select(response.c.request).limit(1)).first() is None:
         return set()
     columns = select(request.c.id, request.c.endpoint, request.c.params)
     found: set[tuple[str, str]] = set()
@@ -42,11 +42,11 @@ def remove_answers(
         connection: the database, in a transaction.
         gone: what goes.
         scrubbed: ids of posts whose places go.
-        known: the (instance, number) by which instances of Mastodon know the forgotten.
+        known: the (server, number) by which the servers of a federated platform know the forgotten.
     """
     posts = frozenset((*gone.posts, *scrubbed))
     sought = Sought(gone.platform, frozenset(gone.ids), frozenset(gone.names), posts, frozenset(known))
-    if gone.platform == "mastodon":
+    if gone.facts.federated:
         more = {told for _, answer in _answers(connection) for told in numbers(answer, sought)}
         sought = Sought(gone.platform, sought.ids, sought.names, posts, frozenset({*known, *more}))
     found: dict[int, str] = {}

@@ -6,7 +6,9 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
 from socialcrawl.model import Act, Reason
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.relevance import worth
+from socialcrawl.store import tables
 from socialcrawl.store.bulk import Statement
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
@@ -82,8 +84,12 @@ class Derived:
         carry_out(self.connection, weighed)
 
     def _unmarked(self) -> None:
-        """Marks of visits that may be the id of a post that goes; those of other platforms are instants."""
-        here = select(account.c.node).where(account.c.platform == "mastodon")
+        """Empty the marks of visits that may be the id of a post that goes; those of other platforms are instants."""
+        used = self.connection.execute(select(tables.campaign.c.platform).distinct()).scalars()
+        marking = [name for name in used if find_facts(name).post_marks]
+        if not marking:
+            return
+        here = select(account.c.node).where(account.c.platform.in_(marking))
         authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)), post.c.author.in_(here))
         same = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
         read = exists().where(same & pick.c.act.in_(READ))

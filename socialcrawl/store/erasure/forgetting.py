@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
+from socialcrawl.platform_facts import DEFAULT
 from socialcrawl.store.epochs import begun
 from socialcrawl.store.erasure import archive, derived, found, ledger, rows, seats, shortened, tombstones
 from socialcrawl.store.erasure.found import Gone
@@ -34,7 +35,7 @@ class Report:
         return not any(self.counts.values())
 
 
-def forget(connection: Connection, order: Order, now: str, platform: str = "x") -> Report:
+def forget(connection: Connection, order: Order, now: str, platform: str = DEFAULT.name) -> Report:
     """The report of an order that was carried out; called in a transaction, while no campaign runs.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, Connection, MetaData, Select, Table, Text, or_, select, union
 
 from socialcrawl.model import SAME_AS, Node, SameAs
+from socialcrawl.platform_facts import PlatformFacts, find_facts
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.orders import WHY, Order
@@ -15,6 +16,7 @@ from socialcrawl.store.erasure.whose import owned, short
 from socialcrawl.store.tables import Count, account, mention, outcome, post
 
 FEW = 20  # accounts to search for in SQL
+OF_ALL = PlatformFacts("", "all platforms")  # where no account goes
 REFERENCES = ("reply_to", "quote_of", "conversation_id", "repost_of")
 
 _temporary = MetaData()
@@ -40,7 +42,7 @@ class Gone:
         names: their names in lower case, with why.
         owners: the forgotten node that each name stood for, where one is held.
         posts: ids of posts, with why; of those too that are not held.
-        platform: the platform of the forgotten.
+        platform: the platform of the forgotten; "" where only posts go, of all platforms.
     """
 
     platform: str
@@ -51,9 +53,14 @@ class Gone:
     posts: dict[str, Reason] = field(default_factory=dict)
 
     @property
+    def facts(self) -> PlatformFacts:
+        """What the platform is like."""
+        return find_facts(self.platform) if self.platform else OF_ALL
+
+    @property
     def brief(self) -> dict[str, str]:
-        """The short forms of their names, with why; X has none."""
-        whys = self.names.items() if self.platform != "x" else ()
+        """The short forms of their names, with why, where the platform has such forms."""
+        whys = self.names.items() if self.facts.short_names else ()
         return {name: why for key, why in whys if (name := short(key)) is not None}
 
 
@@ -161,7 +168,7 @@ def _posts(connection: Connection, gone: Gone) -> None:
 def _referred(connection: Connection, gone: Gone) -> list[str]:
     """The ids of posts of the forgotten that others' posts refer to, by what such an id says of its author."""
     keys = [key.partition("@")[0] for key in (*gone.ids, *gone.names)]
-    if gone.platform == "x" or not keys:  # ids of X say nothing
+    if gone.facts.numeric_ids or not keys:
         return []
     columns = [post.c[name] for name in REFERENCES]
     # The database finds a few words sooner than we look at every id; addresses may write other letters as %C3%A9.

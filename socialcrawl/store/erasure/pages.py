@@ -7,6 +7,7 @@ import orjson
 from sqlalchemy import Connection, delete, exists, select, update
 
 from socialcrawl.model import AccountRow, Page, PostRow, Reason, Who
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import asked
@@ -98,7 +99,7 @@ class Barring:
     """
 
     def __init__(self, connection: Connection, platform: str) -> None:
-        self.connection, self.platform = connection, platform
+        self.connection, self.platform, self._facts = connection, platform, find_facts(platform)
         self._any: bool | None = None
 
     def of(self, page: Page, now: str) -> Barred:
@@ -127,7 +128,7 @@ class Barring:
         shown = self._theirs({w.username.lower() for w in whos if w.username and w.id in users} - names, users)
         self._remember("user", learned, now)
         self._remember("name", shown, now)
-        self._remember(SHORT, shorts(shown) if self.platform != "x" else (), now)
+        self._remember(SHORT, shorts(shown) if self._facts.short_names else (), now)
         found = Barred(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
         return replace(found, short=self._short(page, found)) if found else found
 
@@ -147,13 +148,13 @@ class Barring:
 
     def _short(self, page: Page, gone: Barred) -> set[str]:
         """What the posts that mention somebody who was forgotten may call them for short."""
-        theirs = [m for m in page.mentions if gone.who(m.who)] if self.platform != "x" else []
+        theirs = [m for m in page.mentions if gone.who(m.who)] if self._facts.short_names else []
         told = shorts(m.who.username for m in theirs if m.who.username)
         return told | set(self._of(SHORT, sorted(named(page.posts[m.post].text for m in theirs))))
 
     def _pages(self, page: Page) -> list[str]:
         """The addresses to which pages of the web link: ids of accounts."""
-        if self.platform != "web":
+        if not self._facts.pages:
             return []
         return [str(url) for row in page.posts if row.urls for url in orjson.loads(row.urls)]
 

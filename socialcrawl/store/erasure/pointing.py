@@ -5,7 +5,8 @@ from urllib.parse import unquote, urlsplit
 
 AT = re.compile(r"at://[^\s\"'<>\\]+")
 DID = re.compile(r"did:[a-z0-9]+:[\w.%-]*[\w-]")
-BLUESKY = "bsky.app"
+BSKY_APP = "bsky.app"
+CLIENT = "web"  # what Mastodon's own client puts before an account
 RECORD = re.compile(r"at://([^/]+)/app\.bsky\.feed\.post/([^/?#]+)")
 STATUS = re.compile(r"(?:/web)?/(?:users/|@)([^/@]+)/(?:statuses/)?(\d+)(?:/|$)", re.IGNORECASE)
 PEOPLE = frozenset({"users", "user", "u", "profile", "profiles", "people", "accounts", "author", "channel"})
@@ -29,7 +30,7 @@ def holders(address: str) -> set[str]:
     path = [told for told in unquote(parts.path).split("/") if told]
     if not host or not path:
         return set()
-    if host == BLUESKY:
+    if host == BSKY_APP:
         return {path[1], path[1].lower()} if path[0] == "profile" and len(path) > 1 else set()
     place = host if parts.netloc.rpartition("@")[2].lower() == host else parts.netloc.rpartition("@")[2].lower()
     return {f"{name}@{place}" if "@" not in name else name for name in _names(path)}
@@ -37,7 +38,7 @@ def holders(address: str) -> set[str]:
 
 def _names(path: list[str]) -> set[str]:
     first, second = path[0].lower(), path[1].lower() if len(path) > 1 else ""
-    if first == "web" and second.startswith("@"):
+    if first == CLIENT and second.startswith("@"):
         first = second
     if first.startswith(("@", "~")):
         return {first[1:]}
@@ -55,7 +56,7 @@ def post_named(address: str) -> tuple[str, str] | None:
     except ValueError:
         return None
     path = unquote(parts.path)
-    if parts.netloc.lower() == BLUESKY:
+    if parts.netloc.lower() == BSKY_APP:
         told = path.split("/")
         return (told[2], told[4]) if len(told) > 4 and told[1::2] == ["profile", "post"] else None
     status = STATUS.match(path)

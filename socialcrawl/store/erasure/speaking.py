@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 import orjson
 
+from socialcrawl.platform_facts import find_facts
 from socialcrawl.store.erasure.pointing import AT, DID, holders, page, post_named
 from socialcrawl.store.erasure.texts import calls, leads
 
@@ -59,7 +60,7 @@ class Sought:
         ids: of accounts.
         names: of accounts, in lower case.
         posts: ids of posts.
-        numbers: (instance, number) by which instances of Mastodon know the accounts.
+        numbers: (server, number) by which the servers of a federated platform know the accounts.
     """
 
     platform: str
@@ -110,8 +111,8 @@ def match(answer: Answer, sought: Sought) -> str | None:
 
 
 def numbers(answer: Answer, sought: Sought) -> set[tuple[str, str]]:
-    """Return the (instance, number) that accounts of Mastodon which are sought have in an answer."""
-    if answer.platform != "mastodon" or not _may(answer, sought):
+    """Return the (server, number) that accounts of a federated platform which are sought have in an answer."""
+    if answer.platform != sought.platform or not find_facts(sought.platform).federated or not _may(answer, sought):
         return set()
     with suppress(orjson.JSONDecodeError):
         return {
@@ -236,7 +237,7 @@ def _bare(answer: Answer, sought: Sought) -> Iterator[str]:
         with suppress(ValueError):
             if _linked(urljoin(answer.url, told.strip()), sought):
                 yield "link"
-    if answer.platform != sought.platform or answer.platform == "web":
+    if answer.platform != sought.platform or find_facts(answer.platform).pages:
         return
     words = {*QUOTED.findall(body), *NUMBER.findall(body)}
     if not words.isdisjoint(sought.keys):
@@ -249,7 +250,7 @@ def _asked(answer: Answer, sought: Sought) -> bool:
     """Whether the address that was asked names whom is sought."""
     if answer.platform != sought.platform:
         return False
-    if answer.platform == "web":
+    if find_facts(answer.platform).pages:
         return _linked(answer.url, sought)
     try:
         parts = urlsplit(answer.url)

@@ -1,0 +1,144 @@
+"""What every floor may know of a platform: its name and what it is like. Another package adds one by an entry point.
+
+The platform itself, which makes sources and wires, is a `platforms.platform.Platform` and has these as `facts`.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from socialcrawl.errors import SettingsError
+
+GROUP = "socialcrawl.platforms"
+"""The entry points of other packages that are platforms: each is a `platforms.platform.Platform`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformFacts:
+    """A platform, as campaign files and databases name it, and what it can do or is like.
+
+    Attributes:
+        name: the value of [source] platform, and what databases call it.
+        title: what sentences call it.
+        policy: its table of limits and prices: a file in the folder config, or an absolute path; "": NAME.toml there.
+        variable: the environment variable that holds the token where a campaign names none; None: it then asks without.
+        env_advice: where a secret belongs that was pasted into a campaign file.
+        pages: whether its accounts are pages, each named by its address, and posts and links are pages too.
+        numeric_ids: whether ids are numbers that say nothing; elsewhere they tell the name of the account or author.
+        short_names: whether texts may call an account by the beginning of its name.
+        omitted_from: the sign with which that part of a name begins that people leave out; "": there is none.
+        federated: whether accounts live on servers, by which their names end (NAME@SERVER), which are their only ids;
+            each server has its own numbers for accounts, and texts leave servers out.
+        post_marks: whether a visit is marked by the id of the newest post; elsewhere it is by an instant.
+        edits_posts: whether a post keeps its id when it is edited.
+        replaces_posts: whether a post that is read again takes the place of what was stored of it.
+        partial_mentions: whether a mention counts in the part of the post around it only.
+        tells_protected: whether profiles tell whose posts are protected; elsewhere they may ask not to be collected.
+        profiles: the endpoints of profiles whose parameters ids and usernames name whose: stored profiles answer them.
+        look_ups: the other endpoints that tell whether an account is there before its posts are requested.
+        active: the rule by which probed accounts are active where a campaign names none; see `RefreshSection.active`.
+            Usually they have posted in the last six months (section 3.2 of the paper).
+        undated: whether accounts that do not tell when they were last active count as active.
+        rank: the order in which an old dataset is tested where a campaign names none; see `RefreshSection.rank`.
+        training: who is tested first where a campaign names nobody; see `RefreshSection.training`.
+        trap: what a random walk must not be caught in where a campaign does not say; see `SampleSection.trap`.
+    """
+
+    name: str
+    title: str
+    policy: str = ""
+    variable: str | None = None
+    env_advice: str = ""
+    pages: bool = False
+    numeric_ids: bool = False
+    short_names: bool = False
+    omitted_from: str = ""
+    federated: bool = False
+    post_marks: bool = False
+    edits_posts: bool = True
+    replaces_posts: bool = False
+    partial_mentions: bool = False
+    tells_protected: bool = False
+    profiles: tuple[str, ...] = ()
+    look_ups: tuple[str, ...] = ()
+    active: str = "180d"
+    undated: bool = False
+    rank: str = "pa"
+    training: str = "pagerank"
+    trap: str = "off"
+
+
+X = PlatformFacts(
+    "x",
+    "X",
+    variable="X_BEARER_TOKEN",
+    env_advice='export X_BEARER_TOKEN=..., and token_env = "X_BEARER_TOKEN" under [source]; or, of OAuth 1.0a, four '
+    'variables: tokens = [{ env = ["X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"], kind = "user" }]',
+    numeric_ids=True,
+    edits_posts=False,
+    tells_protected=True,
+    profiles=("/2/users", "/2/users/by"),
+)
+BLUESKY = PlatformFacts(
+    "bluesky",
+    "Bluesky",
+    env_advice="export BSKY_APP_PASSWORD=..., and under [source] your handle as identifier and "
+    'token_env = "BSKY_APP_PASSWORD"',
+    short_names=True,
+    omitted_from=".",
+    profiles=("/xrpc/app.bsky.actor.getProfiles",),
+)
+MASTODON = PlatformFacts(
+    "mastodon",
+    "Mastodon",
+    env_advice='export MASTODON_TOKEN=..., and token_env = "MASTODON_TOKEN" under [source]',
+    short_names=True,
+    omitted_from="@",
+    federated=True,
+    post_marks=True,
+    look_ups=("/api/v1/accounts/lookup",),
+)
+WEB = PlatformFacts(
+    "web",
+    "the web",
+    pages=True,
+    replaces_posts=True,
+    partial_mentions=True,
+    active="exists",
+    undated=True,
+    rank="pa+-",
+    training="random",
+    trap="host",
+)
+DEFAULT = X
+"""The platform of campaign files that name none."""
+BUILT_IN = {facts.name: facts for facts in (X, BLUESKY, MASTODON, WEB)}
+
+
+def find_facts(name: str) -> PlatformFacts:
+    """Return what is known of the platform called `name`.
+
+    Raises:
+        SettingsError: there is no such platform.
+    """
+    facts: PlatformFacts = BUILT_IN[name] if name in BUILT_IN else find_plugin(name).facts
+    return facts
+
+
+@cache
+def find_plugin(name: str) -> Any:
+    """Return the platform that another package calls `name`, a `Platform`.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    for entry in entry_points(group=GROUP, name=name):
+        return entry.load()
+    known = ", ".join(list_platforms())
+    raise SettingsError(f"There is no platform {name!r}: install the package that adds it, or choose one of: {known}.")
+
+
+def list_platforms() -> list[str]:
+    """Return the names of all platforms, the built-in ones first."""
+    return list(dict.fromkeys([*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP))]))

@@ -1,0 +1,39 @@
+"""The platforms that there are. Another package adds one by an entry point: see `platform_facts`."""
+
+from functools import cache
+
+from socialcrawl.platform_facts import BLUESKY, MASTODON, WEB, X, find_plugin
+from socialcrawl.platforms.platform import Platform
+from socialcrawl.settings import Settings
+
+
+@cache
+def find_platform(name: str) -> Platform:
+    """Return the platform called `name`. Its libraries are loaded now.
+
+    Raises:
+        SettingsError: there is no such platform.
+    """
+    if name == X.name:
+        from socialcrawl.platforms.x import XPlatform  # noqa: PLC0415 - each platform has libraries of its own
+
+        return XPlatform()
+    if name == BLUESKY.name:
+        from socialcrawl.platforms.bluesky import BlueskyPlatform  # noqa: PLC0415 - as above
+
+        return BlueskyPlatform()
+    if name == MASTODON.name:
+        from socialcrawl.platforms.mastodon import MastodonPlatform  # noqa: PLC0415 - as above
+
+        return MastodonPlatform()
+    if name == WEB.name:
+        from socialcrawl.platforms.web import WebPlatform  # noqa: PLC0415 - as above
+
+        return WebPlatform()
+    platform: Platform = find_plugin(name)
+    return platform
+
+
+def platform_of(settings: Settings) -> Platform:
+    """Return the platform of a campaign."""
+    return find_platform(settings.source.platform)
