@@ -59,7 +59,7 @@ class Access:
 
 
 def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLeases | None = None) -> Access:
-    """The tokens that the settings name, for the server at `base`.
+    """Return the tokens that the settings name, for the server at `base`.
 
     Args:
         settings: the campaign.

@@ -114,7 +114,7 @@ def build(
     clock: Interruptible | None = None,
     change: bool = False,
 ) -> Campaign:
-    """The campaign of `settings`, its database opened and brought up to date.
+    """Return the campaign of `settings`, its database opened and brought up to date.
 
     Args:
         settings: the campaign file.
@@ -182,7 +182,10 @@ def reserve(settings: Settings, house: House | None) -> Reserve:
 
 
 def known_as(settings: Settings) -> str:
-    """What tells a campaign from all others of a machine: names are its database's own. A password is not shown."""
+    """Return what tells a campaign from all others of a machine: names are its database's own.
+
+    A password is not shown.
+    """
     where = settings.database
     return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
 
@@ -217,7 +220,10 @@ def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
 
 
 def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, Ahead]:
-    """The platform, as the campaign asks it: neither the forgotten nor the excluded; a sample judges who is read."""
+    """Return the platform, as the campaign asks it: neither the forgotten nor the excluded.
+
+    A sample judges who is read.
+    """
     ahead = Ahead(store, meant.accounts, now)
     source = meant.platform.source(replace(meant.terms, ahead=ahead), queries, now())
     if (judges := meant.kind.predicates(meant.settings)) is not None:
@@ -235,12 +241,12 @@ def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:
 
 
 def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> Wired:
-    """The wire of a campaign, with its tokens; `now` is the clock."""
+    """Return the wire of a campaign, with its tokens; `now` is the clock."""
     return meant.platform.wire(meant.terms, Keys(allowed.secrets, state_folder), now)
 
 
 def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
-    """The campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
+    """Return the campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
     settings = meant.settings
     with ExitStack() as undo:
         connection = connect(settings.database, durable=meant.billed)

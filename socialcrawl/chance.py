@@ -17,13 +17,16 @@ FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64's multiplie
 
 
 def chance(seed: int, purpose: str, n: int) -> float:
-    """A number in [0, 1), float64, for draw number `n` of one purpose; the same arguments give the same number."""
+    """Return a number in [0, 1), float64, for draw number `n` of one purpose.
+
+    The same arguments give the same number.
+    """
     return (_mixed(stream(seed, purpose) + n * GOLDEN) >> 11) * UNIT
 
 
 @lru_cache(maxsize=256)
 def stream(seed: int, purpose: str) -> int:
-    """The state from which the draws of one purpose start."""
+    """Return the state from which the draws of one purpose start."""
     return _mixed(_mixed(seed + GOLDEN) + zlib.crc32(purpose.encode()))
 
 

@@ -99,7 +99,7 @@ class Interruptible:
         self._stop.set()
 
     def interrupted(self) -> bool:
-        """Whether it is to stop."""
+        """Return whether it is to stop."""
         return self._stop.is_set() or (self.ends < inf and self.now() >= self.ends)
 
     def anew(self, ends: float = inf) -> None:

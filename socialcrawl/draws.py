@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def generator(seed: int, purpose: str, n: int) -> np.random.Generator:
-    """The generator for draw number `n` of one purpose; the same arguments give the same draws."""
+    """Return the generator for draw number `n` of one purpose; the same arguments give the same draws."""
     return np.random.default_rng([seed, zlib.crc32(purpose.encode()), n])
 
 

@@ -64,11 +64,11 @@ class Graph:
             self._next_of = grown(self._next_of, size)
 
     def frontier(self) -> Rows:
-        """Rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
+        """Return rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
         return np.flatnonzero(self._open[: self.size])
 
     def earliest(self, size: int) -> Rows:
-        """The first `size` rows of the frontier."""
+        """Return the first `size` rows of the frontier."""
         found: list[Rows] = []
         begin, missing = self._closed_before, min(size, self.left)
         while missing > 0:
@@ -81,19 +81,19 @@ class Graph:
         return np.concatenate([NO_ROWS, *found])
 
     def node(self, row: int) -> Node:
-        """The node in row `row`."""
+        """Return the node in row `row`."""
         return Node(int(self._node[row]))
 
     def row(self, node: Node) -> int:
-        """The row of a known node."""
+        """Return the row of a known node."""
         return int(self._next_of[node]) - 1
 
     def nodes(self, rows: Rows | slice = slice(None)) -> NDArray[np.int64]:
-        """The nodes in `rows`; without them all known nodes, in order of discovery."""
+        """Return the nodes in `rows`; without them all known nodes, in order of discovery."""
         return np.array(self._node[: self.size][rows])
 
     def column(self, name: str, rows: Rows) -> NDArray[np.float64]:
-        """One feature for `rows`, float64; besides COLUMNS also `n_avg`, `e_avg`, `ne_avg`."""
+        """Return one feature for `rows`, float64; besides COLUMNS also `n_avg`, `e_avg`, `ne_avg`."""
         place = PLACES.get(name)
         if place is None:
             total = self._features[rows, COLUMNS.index(name.replace("_avg", "_sum"))]
@@ -101,7 +101,7 @@ class Graph:
         return np.asarray(self._features[rows, place])
 
     def columns(self, names: Sequence[str], rows: Rows) -> Weights:
-        """Several features for `rows`, float64 of shape (len(names), len(rows))."""
+        """Return several features for `rows`, float64 of shape (len(names), len(rows))."""
         if any(name not in PLACES for name in names):
             return np.stack([self.column(name, rows) for name in names])
         places, wanted = [PLACES[name] for name in names], np.empty((len(names), len(rows)))
@@ -113,32 +113,38 @@ class Graph:
         return wanted
 
     def features(self, row: int) -> tuple[float, ...]:
-        """The features of one row, in the order of COLUMNS."""
+        """Return the features of one row, in the order of COLUMNS."""
         return tuple(self._features[row].tolist())
 
     def value(self, rows: Rows) -> Weights:
-        """The values of fetched nodes; NaN where a node was not fetched: nobody knows its value."""
+        """Return the values of fetched nodes; NaN where a node was not fetched: nobody knows its value."""
         return np.where(self._fetched[rows], self._value[rows], np.nan)
 
     def out(self, row: int) -> tuple[Rows, Weights]:
-        """The known links of a row: the rows it points to, without itself, and the weights; none if not fetched."""
+        """Return the known links of a row: the rows it points to, without itself, and the weights.
+
+        None if not fetched.
+        """
         return self._out.of(row)
 
     def fetched(self) -> Rows:
-        """Rows of the fetched nodes, in the order in which they were added."""
+        """Return rows of the fetched nodes, in the order in which they were added."""
         return self._out.added()
 
     def is_open(self, rows: Rows) -> NDArray[np.bool_]:
-        """Whether each of `rows` is in the frontier."""
+        """Return whether each of `rows` is in the frontier."""
         return self._open[rows]
 
     def is_closed(self, node: Node) -> bool:
-        """Whether a node is known and not in the frontier: it is a seed, or was asked."""
+        """Return whether a node is known and not in the frontier: it is a seed, or was asked."""
         row = self.row(node) if node < len(self._next_of) else -1
         return row >= 0 and not self._open[row]
 
     def changes(self) -> Rows:
-        """Rows whose features, or whose place in the frontier, changed since this was last asked; some repeatedly."""
+        """Return rows whose features, or whose place in the frontier, changed since this was last asked.
+
+        Some repeatedly.
+        """
         changed, self._changed = self._changed, []
         if self._all_changed:
             self._all_changed = False
@@ -153,7 +159,7 @@ class Graph:
         self._relax(row)
 
     def add(self, node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) -> int:
-        """The row of `node`, after it was added as a fetched node of value `value`, with its links.
+        """Return the row of `node`, after it was added as a fetched node of value `value`, with its links.
 
         The links go to `targets` (distinct) and have weights `alpha`. New targets enter the frontier in the order
         given. A link to itself is ignored.
@@ -248,7 +254,7 @@ class Graph:
             self._hand_on(closer.tolist())
 
     def _again(self, more: Additions) -> bool:
-        """Whether a node of `more` was fetched before, or is fetched twice."""
+        """Return whether a node of `more` was fetched before, or is fetched twice."""
         rows = self._rows_of(more.nodes[more.fetched])
         known = rows[rows >= 0]
         names = np.concatenate([known, self.size + more.nodes[more.fetched][rows < 0]])
@@ -297,7 +303,7 @@ class Graph:
             queue.extend(closer[self._fetched[closer]].tolist())
 
     def _rows_of(self, nodes: NDArray[np.int64]) -> Rows:
-        """The rows of `nodes`; -1 for the unknown."""
+        """Return the rows of `nodes`; -1 for the unknown."""
         if len(nodes) and (highest := int(nodes.max())) >= len(self._next_of):
             self._next_of = grown(self._next_of, highest + 1)
         return np.subtract(self._next_of[nodes], 1, dtype=np.int64)
@@ -308,7 +314,7 @@ class Graph:
         return int(self._discover(np.array([node], np.int64))[0])
 
     def _discover(self, nodes: NDArray[np.int64]) -> Rows:
-        """The rows of `nodes`; unknown ones get the next rows, in order, and enter the frontier."""
+        """Return the rows of `nodes`; unknown ones get the next rows, in order, and enter the frontier."""
         if not len(nodes):
             return np.empty(0, np.int64)
         rows = self._rows_of(nodes)
@@ -350,7 +356,7 @@ class Graph:
 
 
 def _blanks(size: int) -> tuple[Weights, Weights]:
-    """What `size` links add to the features, and what they lift them to, but for values and weights."""
+    """Return what `size` links add to the features, and what they lift them to, but for values and weights."""
     more, most = np.zeros((size, len(COLUMNS))), np.full((size, len(COLUMNS)), -np.inf)
     more[:, LINKS] = 1.0
     return more, most

@@ -98,7 +98,7 @@ class HostGuard:
             await _refuse(scope, send, *refusal)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """The status and text of the answer to a request that is refused."""
+        """Return the status and text of the answer to a request that is refused."""
         told = [value for name, value in scope["headers"] if name.lower() == b"host"]
         if len(told) != 1:  # RFC 9112, 3.2
             count = "no Host header" if not told else f"{len(told)} Host headers"
@@ -133,7 +133,7 @@ async def _refuse(scope: Scope, send: Send, status: int, text: str) -> None:
 
 
 def _plain(host: str) -> str | None:
-    """A host in the form that is compared; None if it is none."""
+    """Return a host in the form that is compared; None if it is none."""
     bare = host.lower().removeprefix("[").removesuffix("]").removesuffix(".")
     if ":" in bare or host.startswith("["):
         return str(ip_address(bare)) if _is_literal(bare) and ":" in bare else None
@@ -149,7 +149,7 @@ def _is_literal(host: str) -> bool:
 
 
 def _read(given: str) -> str:
-    """A host or pattern as a person writes it: in any case, also with a port or with letters beyond ASCII."""
+    """Return a host or pattern as a person writes it: in any case, also with a port or with letters beyond ASCII."""
     text = given.strip()
     below = "*." if text.startswith("*.") else ""
     try:

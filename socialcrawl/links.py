@@ -54,7 +54,7 @@ class Additions:
         return replace(self, offsets=offsets, targets=self.targets[kept], alpha=self.alpha[kept])
 
     def sensible(self) -> bool:
-        """Whether `Graph.add` would refuse none of them."""
+        """Return whether `Graph.add` would refuse none of them."""
         weights = np.concatenate([self.value[self.fetched], self.alpha])
         lowest = min(self.nodes.min(initial=0), self.targets.min(initial=0))
         named = self.sources * (self.targets.max(initial=0) + 1) + self.targets
@@ -96,7 +96,7 @@ class Links:
         self._added += len(added)
 
     def of(self, row: int) -> tuple[Rows, Weights]:
-        """The rows that a row points to, and the weights."""
+        """Return the rows that a row points to, and the weights."""
         if (one := self._single.get(row)) is not None:
             return one
         number = int(self._number[row]) if row < len(self._number) else 0
@@ -107,7 +107,7 @@ class Links:
         return block.rows[begin:end].astype(np.int64), block.alpha[begin:end]
 
     def of_all(self, rows: Rows) -> tuple[Rows, Rows]:
-        """The links of many rows (distinct, each came): where each comes from, and where it goes."""
+        """Return the links of many rows (distinct, each came): where each comes from, and where it goes."""
         single = [row for row in rows.tolist() if row in self._single] if self._single else []
         ends = [self._single[row][0] for row in single]
         sources = [np.repeat(np.array(single, np.int64), [len(some) for some in ends])]
@@ -122,7 +122,7 @@ class Links:
         return np.concatenate(sources), np.concatenate([NO_ROWS, *ends])
 
     def added(self) -> Rows:
-        """The rows that came, in that order."""
+        """Return the rows that came, in that order."""
         rows = np.flatnonzero(self._number)
         return rows[self._number[rows].argsort()]
 
@@ -132,7 +132,7 @@ class Links:
 
 
 def grown(old: NDArray[T], size: int) -> NDArray[T]:
-    """A longer copy of an array; zeros take no memory until they are used, so that generosity costs nothing."""
+    """Return a longer copy of an array; zeros take no memory until they are used, so that generosity costs nothing."""
     new = np.zeros((max(size, 4 * len(old)), *old.shape[1:]), old.dtype)
     new[: len(old)] = old
     return new
@@ -148,7 +148,7 @@ def check(node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) 
 
 
 def distinct(rows: Rows) -> Rows:
-    """Each of `rows` once, in ascending order; on so many numbers faster than `np.unique`."""
+    """Return each of `rows` once, in ascending order; on so many numbers faster than `np.unique`."""
     ordered = rows.copy()
     ordered.sort()
     first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
@@ -156,7 +156,7 @@ def distinct(rows: Rows) -> Rows:
 
 
 def repeats(names: NDArray[np.int64]) -> bool:
-    """Whether a number is there twice."""
+    """Return whether a number is there twice."""
     ordered = names.copy()
     ordered.sort()
     return len((ordered[1:] == ordered[:-1]).nonzero()[0]) > 0
@@ -172,7 +172,7 @@ def summed_all(sources: Rows, rows: Rows, alpha: Weights) -> tuple[Rows, Rows, W
 
 
 def summed(rows: Rows, alpha: Weights) -> tuple[Rows, Weights]:
-    """Each row once, in order of first appearance, with its total weight."""
+    """Return each row once, in order of first appearance, with its total weight."""
     total: dict[int, float] = {}
     for row, weight in zip(rows.tolist(), alpha.tolist(), strict=True):
         total[row] = total.get(row, 0.0) + weight

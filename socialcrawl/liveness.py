@@ -38,7 +38,7 @@ class Activity:
             raise SettingsError(f"Activity is counted within a positive number of seconds, not {self.within}.")
 
     def alive(self, last: str | None, at: float, missing: Unavailable | None) -> bool:
-        """Whether a node is active.
+        """Return whether a node is active.
 
         Args:
             last: when it was last seen to act, ISO 8601; a day alone counts to its end; None or "": nobody knows.
@@ -61,7 +61,7 @@ class Activity:
 
 
 def latest(text: str) -> float:
-    """The instant of ISO 8601 `text` in Unix seconds, UTC where it does not say; of a day alone its end.
+    """Return the instant of ISO 8601 `text` in Unix seconds, UTC where it does not say; of a day alone its end.
 
     Raises:
         ValueError: it is neither.

@@ -27,12 +27,12 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the server at `url` is on this machine."""
+    """Return whether the server at `url` is on this machine."""
     return is_loopback_host(urlsplit(url).hostname or "")
 
 
 def is_loopback_host(host: str) -> bool:
-    """Whether a host, by name or by address, is this machine and cannot be reached from others."""
+    """Return whether a host, by name or by address, is this machine and cannot be reached from others."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -156,12 +156,12 @@ class Part:
 
 
 def iso(at: float) -> str:
-    """The instant `at` (Unix seconds) as the store writes it: ISO 8601, UTC, microseconds."""
+    """Return the instant `at` (Unix seconds) as the store writes it: ISO 8601, UTC, microseconds."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def unix(text: str) -> float:
-    """The instant written as ISO 8601 `text`, in Unix seconds; the inverse of `iso` to the microsecond."""
+    """Return the instant written as ISO 8601 `text`, in Unix seconds; the inverse of `iso` to the microsecond."""
     return datetime.fromisoformat(text).timestamp()
 
 

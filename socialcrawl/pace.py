@@ -30,13 +30,13 @@ class Pace:
     chosen: int | None = None
 
     def __call__(self) -> int:
-        """The refresh rate r of Algorithm 1 (Gouriten et al., section 3)."""
+        """Return the refresh rate r of Algorithm 1 (Gouriten et al., section 3)."""
         if self.chosen is None:
             self.chosen = refresh_rate(self.store.connection, self.store.campaign) or self._measured()
         return self.chosen or 1
 
     def _measured(self) -> int | None:
-        """What the replies so far say, once the seeds are done; None while they say too little."""
+        """Return what the replies so far say, once the seeds are done; None while they say too little."""
         if self.seeds.due(1, lambda _: 1)[1]:
             return None
         latency = measured(latencies(self.store.connection, self.store.campaign))

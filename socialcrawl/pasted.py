@@ -118,7 +118,7 @@ def _whose(text: str, place: Place) -> tuple[str] | None:
 
 
 def _is_of_user(word: str) -> bool:
-    """Whether it is a bearer token of a user of X (OAuth 2.0): base64 of parts that end with their kind."""
+    """Return whether it is a bearer token of a user of X (OAuth 2.0): base64 of parts that end with their kind."""
     if not 40 <= len(word) <= 400:
         return False
     try:
@@ -129,7 +129,7 @@ def _is_of_user(word: str) -> bool:
 
 
 def _is_random(word: str) -> bool:
-    """Whether a word is letters and digits as chance throws them, and none that a person would write.
+    """Return whether a word is letters and digits as chance throws them, and none that a person would write.
 
     It has capitals, small letters and digits in several places, and they change often or make no part of a word.
     """

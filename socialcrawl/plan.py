@@ -173,7 +173,7 @@ class Plan:
 
 
 def plan(settings: Settings) -> Plan:
-    """The plan of a campaign.
+    """Return the plan of a campaign.
 
     Raises:
         SettingsError: the keywords, the usernames or the policy are unusable, there is nothing to start from, or a
@@ -217,7 +217,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def about(settings: Settings) -> Topic:
-    """The topic of a campaign.
+    """Return the topic of a campaign.
 
     Raises:
         SettingsError: the keywords are unusable.
@@ -293,7 +293,7 @@ def _complete(table: Policy, platform: Platform) -> None:
 
 
 def usernames_in(file: Path) -> list[str]:
-    """The names in a file of seeds, one a line, without @; empty lines and those that begin with # are none.
+    """Return the names in a file of seeds, one a line, without @; empty lines and those that begin with # are none.
 
     Raises:
         SettingsError: the file cannot be read.

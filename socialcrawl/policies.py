@@ -95,7 +95,7 @@ def policy(platform: str) -> Policy:
 
 
 def policy_in(path: Path) -> Policy:
-    """The policy in the file `path`.
+    """Return the policy in the file `path`.
 
     Raises:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.

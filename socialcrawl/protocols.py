@@ -72,7 +72,7 @@ class Columns:
         return Pick(int(self.n[i]), Node(int(self.node[i])), Act(self.act[i]), _at(self.score, i, 0.0), given, since)
 
     def outcome(self, i: int) -> Outcome:
-        """What pick number i of these found."""
+        """Return what pick number i of these found."""
         links = slice(self.offsets[i], self.offsets[i + 1])
         return Outcome(
             int(self.n[i]),
@@ -99,11 +99,11 @@ class Columns:
         return Columns(**kept | {"offsets": offsets, "targets": self.targets[links], "alpha": self.alpha[links]})
 
     def ends(self) -> NDArray[np.int64]:
-        """The place of the last pick of each batch."""
+        """Return the place of the last pick of each batch."""
         return np.flatnonzero(np.append(self.batch[1:] != self.batch[:-1], True)[: len(self.n)])
 
     def batches(self) -> Iterator[tuple[Batch, list[Outcome]]]:
-        """The same, batch by batch."""
+        """Yield the same, batch by batch."""
         begin = 0
         for end in (self.ends() + 1).tolist():
             places = range(begin, end)
@@ -120,7 +120,7 @@ class Columnar(Protocol):
     """A history that can also be read as columns."""
 
     def columns(self, *, features: bool = True, rest: bool = True) -> Iterator[Columns]:
-        """All of it, some ten thousand picks at a time.
+        """Return all of it, some ten thousand picks at a time.
 
         Args:
             features: whether the features as picked are wanted.
@@ -198,23 +198,26 @@ class Summed(Protocol):
     """A ledger of which what lies long back can be read as sums."""
 
     def last(self) -> float | None:
-        """When the latest request left (Unix seconds); None if there is none."""
+        """Return when the latest request left (Unix seconds); None if there is none."""
 
     def daily(self) -> float | None:
-        """When the latest request left whose reply spoke of a window of 24 hours; None if none did."""
+        """Return when the latest request left whose reply spoke of a window of 24 hours; None if none did."""
 
     def before(self, at: float) -> Iterable[Sums]:
-        """The requests that left before `at`, summed, in order of the day."""
+        """Return the requests that left before `at`, summed, in order of the day."""
 
     def since(self, at: float) -> Ledger:
-        """Those that left at `at` or later, oldest first."""
+        """Return those that left at `at` or later, oldest first."""
 
 
 class Crawl(Protocol):
     """A policy that decides what to ask next and learns from what came back."""
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
-        """The next picks, `size` of them where so many are left. Changes nothing: asked twice, the same answer."""
+        """Return the next picks, `size` of them where so many are left.
+
+        Changes nothing: asked twice, the same answer.
+        """
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Learn, in pick order whatever the order of arrival. The only method that changes the crawl."""
@@ -233,10 +236,10 @@ class Source(Protocol):
         """Picks that one request can answer: 100 for a look-up of users, 1 for a timeline."""
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """The conversations that answer `batch`; `accounts` says how the platform calls its nodes."""
+        """Return the conversations that answer `batch`; `accounts` says how the platform calls its nodes."""
 
     def mark(self, at: float) -> str:
-        """The mark of an instant (Unix seconds): since it, what was written then and later is asked for.
+        """Return the mark of an instant (Unix seconds): since it, what was written then and later is asked for.
 
         "" where the platform knows no such thing, or has nothing older.
         """
@@ -246,7 +249,7 @@ class Wire(Protocol):
     """The network: the only thing that runs in the Executor. It keeps no state of the crawl and never raises."""
 
     def send(self, grant: Grant) -> Reply:
-        """The reply to one request, parsed and classified; a failure is a reply of kind `broken`."""
+        """Return the reply to one request, parsed and classified; a failure is a reply of kind `broken`."""
 
 
 class Store(Protocol):
@@ -256,7 +259,7 @@ class Store(Protocol):
         """Remember a decision before anything is sent."""
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
-        """How the platform calls these nodes."""
+        """Return how the platform calls these nodes."""
 
     def reserve(self, grant: Grant) -> None:
         """Remember the slot and its dearest price, durably, before the request leaves."""
@@ -275,25 +278,27 @@ class Store(Protocol):
         """
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
-        """What `save` kept for an unfinished batch, by request key: replayed after a restart."""
+        """Return what `save` kept for an unfinished batch, by request key: replayed after a restart."""
 
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Keep the outcomes; the batch is closed."""
 
     def unfinished(self) -> Batch:
-        """The batch that was opened and not finished, or ()."""
+        """Return the batch that was opened and not finished, or ()."""
 
     def history(self) -> History:
-        """All finished batches in order, up to the one that is open."""
+        """Return all finished batches in order, up to the one that is open."""
 
     def imported(self, batch: Batch) -> History:
-        """What was imported while `batch` was open, which comes after it; empty, or to be read once that is finished.
+        """Return what was imported while `batch` was open, which comes after it.
+
+        Empty, or to be read once that is finished.
 
         () where nothing was.
         """
 
     def ledger(self) -> Ledger:
-        """All requests reserved so far, oldest first."""
+        """Return all requests reserved so far, oldest first."""
 
 
 class Planner(Protocol):
@@ -328,7 +333,7 @@ class Clock(Protocol):
         """Wait until that instant, or until somebody interrupts."""
 
     def interrupted(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Return whether somebody asked to stop."""
 
 
 class Watcher(Protocol):

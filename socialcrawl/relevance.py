@@ -44,7 +44,7 @@ def worth(occurrences: int) -> float:
 
 
 def within(text: str, spans: Iterable[Sequence[int]], count: Callable[[str], int]) -> int:
-    """The occurrences in parts of a text, each once: parts that overlap or touch are one.
+    """Return the occurrences in parts of a text, each once: parts that overlap or touch are one.
 
     Args:
         text: the whole.
@@ -56,7 +56,7 @@ def within(text: str, spans: Iterable[Sequence[int]], count: Callable[[str], int
 
 
 def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The union of some parts of a text, in order and apart from each other; empty ones are none."""
+    """Return the union of some parts of a text, in order and apart from each other; empty ones are none."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(spans):
         if begin >= end:
@@ -69,7 +69,7 @@ def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def fold(text: str) -> str:
-    """The form in which texts and keywords are compared: Unicode NFKC, case folded, one i, one apostrophe."""
+    """Return the form in which texts and keywords are compared: Unicode NFKC, case folded, one i, one apostrophe."""
     if text.isascii():
         return text.lower()
     if len(text) > PIECE:
@@ -123,13 +123,13 @@ class Links:
     follows: int = 0
 
     def weight(self, kind: str) -> int:
-        """The weight of a kind of mention (mention | reply | repost | quote)."""
+        """Return the weight of a kind of mention (mention | reply | repost | quote)."""
         own = {"reply": self.replies, "repost": self.reposts, "quote": self.quotes}.get(kind)
         return self.mentions if own is None else own
 
     @classmethod
     def of(cls, given: Mapping[str, int]) -> "Links":
-        """The links of the kinds named, by their weights; no kind named is mentions."""
+        """Return the links of the kinds named, by their weights; no kind named is mentions."""
         if not given:
             return cls()
         replies, reposts, quotes = (given.get(kind) for kind in WAYS)
@@ -187,7 +187,7 @@ class Topic:
         object.__setattr__(self, "_accounts", spelled)
 
     def count(self, text: str, urls: str | None = None, names: str | None = None) -> int:
-        """The number of occurrences of the topic in `text`: one compiled pass; an empty match is none.
+        """Return the number of occurrences of the topic in `text`: one compiled pass; an empty match is none.
 
         Args:
             text: the post.
@@ -229,7 +229,7 @@ class Topic:
         return self.count(text, urls, names)
 
     def _named(self, text: str, names: str) -> int:
-        """The accounts among the keywords that a post names and does not spell in full: those count as words."""
+        """Return the accounts among the keywords that a post names and does not spell in full: those count as words."""
         folded = fold(text)
         known = [str(name).lower() for name in orjson.loads(names)]
         return sum(
@@ -239,7 +239,7 @@ class Topic:
         )
 
     def _speaks(self, lang: str | None) -> bool:
-        """Whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
+        """Return whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
         told = tag(lang or "und").lower()
         if _UNTOLD.fullmatch(told):
             return True
@@ -254,7 +254,7 @@ class Topic:
         return (self.begin is None or at >= self.begin) and (self.end is None or at < self.end)
 
     def searches(self, longest: int = 512) -> list[str]:
-        """The queries that find this topic by an API's keyword search, each at most `longest` characters.
+        """Return the queries that find this topic by an API's keyword search, each at most `longest` characters.
 
         Languages are asked for too; the time is not, as recent search refuses times that it does not reach.
 
@@ -280,7 +280,7 @@ class Topic:
 
 
 def tag(language: str) -> str:
-    """The BCP 47 tag of a language as X writes it: its code in lower case, the older one of two."""
+    """Return the BCP 47 tag of a language as X writes it: its code in lower case, the older one of two."""
     code, *rest = language.split("-")
     return "-".join([_FORMER.get(code.lower(), code.lower()), *rest])
 
@@ -337,7 +337,7 @@ class _Word(NamedTuple):
 
 
 def _alternatives(words: Sequence[_Word]) -> Iterator[str]:
-    """The expressions of keywords, the longest first, of which the first that fits counts.
+    """Yield the expressions of keywords, the longest first, of which the first that fits counts.
 
     Sets of letters are long, and named as rarely as can be: they take most of the time to compile. "No letter before"
     is asked after the first letter was found, as a search for letters is several times faster than one that begins
@@ -352,7 +352,7 @@ def _alternatives(words: Sequence[_Word]) -> Iterator[str]:
 
 
 def _run(words: Sequence[_Word], after: str) -> str:
-    """The expression of some keywords behind their first letters, in their order where these are the same."""
+    """Return the expression of some keywords behind their first letters, in their order where these are the same."""
     rests: dict[str, list[str]] = {}
     for word in words:
         rests.setdefault(word.first, []).append(word.rest)
@@ -373,7 +373,7 @@ def _check(pattern: str) -> None:
 
 
 def _term(keyword: str, longest: int, entities: Entities) -> str:
-    """A keyword as a search writes it: quoted where it is not one plain word; "" if it cannot be searched.
+    """Return a keyword as a search writes it: quoted where it is not one plain word; "" if it cannot be searched.
 
     What is quoted finds words: hashtags and their like are not, and addresses have an operator.
     """

@@ -4,6 +4,6 @@ from pathlib import Path
 
 
 def folder(name: str) -> Path:
-    """The folder `name` that came with the package: inside it when installed, beside it in a checkout."""
+    """Return the folder `name` that came with the package: inside it when installed, beside it in a checkout."""
     here = Path(__file__).parent
     return here / name if (here / name).is_dir() else here.parent / name

@@ -50,7 +50,9 @@ def run(
     folded: bool = False,
     counted: bool = False,
 ) -> Wait | Stop:
-    """The reason a campaign ended or paused, after working through it. Going on takes parts made anew, or `folded`.
+    """Return the reason a campaign ended or paused, after working through it.
+
+    Going on takes parts made anew, or `folded`.
 
     Args:
         parts: what the run is made of.
@@ -107,7 +109,7 @@ class _Asking:
         self.halt: Wait | Stop | None = None
 
     def answers(self) -> list[Outcome] | Wait | Stop:
-        """One outcome a pick, in pick order; or why the batch stays open. Nothing is in flight afterwards."""
+        """Return one outcome a pick, in pick order; or why the batch stays open. Nothing is in flight afterwards."""
         try:
             return self._outcomes()
         finally:

@@ -66,7 +66,7 @@ def _change(at: float, zone: ZoneInfo) -> timedelta:
 
 
 def cron(text: str) -> Cron:
-    """The times that a cron expression of five fields means.
+    """Return the times that a cron expression of five fields means.
 
     Raises:
         SettingsError: it is none, or means no time at all.
@@ -112,7 +112,7 @@ def _check(part: str, field: int, name: str) -> None:
 
 
 def hours(text: str) -> tuple[int, int]:
-    """The window of the day written as 22:00-06:00: minutes after midnight, its end exclusive.
+    """Return the window of the day written as 22:00-06:00: minutes after midnight, its end exclusive.
 
     Raises:
         SettingsError: it is none, or empty.
@@ -128,7 +128,7 @@ def hours(text: str) -> tuple[int, int]:
 
 
 def zone(name: str) -> ZoneInfo:
-    """The time zone of that name.
+    """Return the time zone of that name.
 
     Raises:
         SettingsError: there is none; the message gives the nearest.
@@ -165,7 +165,7 @@ class Schedule:
         return self.cron is None and self.every is None
 
     def open(self, now: float) -> bool:
-        """Whether the window of the day is open at `now`."""
+        """Return whether the window of the day is open at `now`."""
         if self.between is None:
             return True
         wall = datetime.fromtimestamp(now, zone(self.timezone))
@@ -173,11 +173,11 @@ class Schedule:
         return begin <= at < end if begin < end else at >= begin or at < end
 
     def closes(self, now: float) -> float | None:
-        """When the window of the day that is open at `now` closes; None: none is, or there is no such window."""
+        """Return when the window of the day that is open at `now` closes; None: none is, or there is no such window."""
         return self._turns(now) if self.between is not None and self.open(now) else None
 
     def next(self, now: float, last: float | None = None) -> float | None:
-        """When the next turn may begin, `now` or later; None: never.
+        """Return when the next turn may begin, `now` or later; None: never.
 
         A time that was slept through is made up for at once, several of them by one turn; one at which the window of
         the day is closed is put off until it opens.
@@ -194,12 +194,12 @@ class Schedule:
         return None if due is None else self._opening(max(now, due))
 
     def ends(self, began: float) -> float | None:
-        """When a turn that began then pauses at the latest, though it need not wait; None: nothing says so."""
+        """Return when a turn that began then pauses at the latest, though it need not wait; None: nothing says so."""
         lasting = None if self.lasting is None or self.continuous else began + self.lasting
         return min((at for at in (self.closes(began), lasting) if at is not None), default=None)
 
     def resumes(self, until: float, began: float, now: float) -> float | None:
-        """When a campaign goes on that has to wait at `now` until `until`, in a turn that began at `began`.
+        """Return when a campaign goes on that has to wait at `now` until `until`, in a turn that began at `began`.
 
         That is in the same turn if it still lasts then; else in the next, which begins when both its time has come and
         the wait is over. None: never.
@@ -212,7 +212,7 @@ class Schedule:
         return None if due is None else self._opening(max(due, until))
 
     def told(self) -> str:
-        """The schedule in words, for people."""
+        """Return the schedule in words, for people."""
         parts = [] if self.cron is None else [f"at {self.cron.text!r}"]
         parts += [] if self.every is None else [f"every {span(self.every)}"]
         parts += [] if self.lasting is None else [f"for {span(self.lasting)}"]
@@ -226,7 +226,7 @@ class Schedule:
         return now if self.open(now) else self._turns(now)
 
     def _turns(self, now: float) -> float | None:
-        """When the window of the day next opens or closes; four days are enough for every change of clocks."""
+        """Return when the window of the day next opens or closes; four days are enough for every change of clocks."""
         place = zone(self.timezone)
         today = datetime.fromtimestamp(now, place).date()
         edges = {
@@ -241,7 +241,7 @@ class Schedule:
 
 
 def _jumps(now: float, count: int, place: ZoneInfo) -> Iterator[float]:
-    """When the clocks of a zone are changed in the `count` hours from the hour of `now` on."""
+    """Yield when the clocks of a zone are changed in the `count` hours from the hour of `now` on."""
 
     def offset(at: float) -> float:
         return (datetime.fromtimestamp(at, place).utcoffset() or timedelta()).total_seconds()

@@ -31,7 +31,7 @@ LONGEST = 10_000  # bytes of a file that could hold a token
 
 
 def secret(name: str) -> str:
-    """The value of the environment variable `name`, or of the file named by `name` + "_FILE" (Docker, systemd).
+    """Return the value of the environment variable `name`, or of the file named by `name` + "_FILE" (Docker, systemd).
 
     Raises:
         SettingsError: neither or both are set, the file cannot be read, or this is no token: empty, with blanks or
@@ -58,7 +58,7 @@ def secret_addresses(name: str) -> list[str]:
 
 
 def _given(name: str, what: str) -> tuple[str, str]:
-    """What somebody put into a variable or into its file, and which of the two it was."""
+    """Return what somebody put into a variable or into its file, and which of the two it was."""
     text, file = (os.environ.get(variable, "").strip() for variable in (name, f"{name}_FILE"))
     if text and file:
         raise SettingsError(f"Both {name} and {name}_FILE are set: unset one of the two.")
@@ -105,11 +105,11 @@ class Veil:
             self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
     def hides(self, text: str) -> bool:
-        """Whether there is something in `text` that may not be shown."""
+        """Return whether there is something in `text` that may not be shown."""
         return self._pattern is not None and self._pattern.search(text) is not None
 
     def redacted(self, text: str) -> str:
-        """The same text with "(kept secret)" in place of what may not be shown."""
+        """Return the same text with "(kept secret)" in place of what may not be shown."""
         return text if self._pattern is None else self._pattern.sub(KEPT, text)
 
 
@@ -145,12 +145,12 @@ def conceal(text: str) -> None:
 
 
 def redacted(text: str) -> str:
-    """The same text with "(kept secret)" in place of everything concealed: for what a server said."""
+    """Return the same text with "(kept secret)" in place of everything concealed: for what a server said."""
     return _veil.redacted(text)
 
 
 def _cleaning(former: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
-    """The factory of log records `former`, whose records show nothing that is concealed."""
+    """Return the factory of log records `former`, whose records show nothing that is concealed."""
 
     def factory(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record = former(*args, **kwargs)
@@ -185,7 +185,7 @@ def _tried(make: Callable[[], str]) -> str | None:
 
 
 def _uncaught(former: Callable[..., Any]) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
-    """The hook for exceptions that nobody caught, whose traceback shows nothing that is concealed."""
+    """Return the hook for exceptions that nobody caught, whose traceback shows nothing that is concealed."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         told = "".join(traceback.format_exception(kind, error, trace))
@@ -198,7 +198,7 @@ def _uncaught(former: Callable[..., Any]) -> Callable[[type[BaseException], Base
 
 
 def _uncaught_in_thread(former: Callable[[Any], Any]) -> Callable[[Any], None]:
-    """The same hook for threads, which may exit without a word."""
+    """Return the same hook for threads, which may exit without a word."""
 
     def hook(args: Any) -> None:
         told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))

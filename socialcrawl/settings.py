@@ -176,7 +176,10 @@ class Settings(Section):
         return copy
 
     def identity(self, usernames: list[str]) -> dict[str, Any]:
-        """What may not change while a campaign goes on, because its history rests on it; `usernames` are its seeds."""
+        """Return what may not change while a campaign goes on, because its history rests on it.
+
+        `usernames` are its seeds.
+        """
         whole = self.model_dump(mode="json")
         chosen = {"seed": whole["seed"]}
         topic, own = TopicSection().model_dump(mode="json"), ("keywords", "patterns")
@@ -218,7 +221,7 @@ def describe_namesake(first: Path, settings: Settings) -> str:
 
 
 def read(path: Path) -> Settings:
-    """The settings in the campaign file `path`; paths in it are taken from its folder.
+    """Return the settings in the campaign file `path`; paths in it are taken from its folder.
 
     Raises:
         SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
@@ -245,7 +248,7 @@ def read(path: Path) -> Settings:
 
 
 def stored(given: dict[str, Any], origin: str) -> Settings:
-    """The settings that a database keeps, all of them: sections of other kinds of campaigns say nothing.
+    """Return the settings that a database keeps, all of them: sections of other kinds of campaigns say nothing.
 
     A seed that was forgotten has left the number of its account in place of its name; it is left out.
 
@@ -261,7 +264,7 @@ def stored(given: dict[str, Any], origin: str) -> Settings:
 
 
 def checked(given: dict[str, Any], origin: str) -> Settings:
-    """The settings given as a dictionary; `origin` is named in errors.
+    """Return the settings given as a dictionary; `origin` is named in errors.
 
     Raises:
         SettingsError: with one line for each key that is wrong, or that holds what looks like a secret.
@@ -319,7 +322,7 @@ def _of_other_form(problem: Any) -> bool:
 
 
 def _section(name: str) -> bool:
-    """Whether it is a table that may be left out."""
+    """Return whether it is a table that may be left out."""
     return name in Settings.model_fields and isinstance(Settings.model_fields[name].default, Section)
 
 

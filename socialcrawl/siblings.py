@@ -119,7 +119,10 @@ def read_marks(settings: str) -> tuple[dict[str, str], frozenset[str]]:
 
 @lru_cache(maxsize=1024)
 def _named(settings: str) -> tuple[Platform, str, list[tuple[str, Variables | None]]] | None:
-    """The platform and server of stored settings, and the variables of its credentials; None: they make no sense."""
+    """Return the platform and server of stored settings, and the variables of its credentials.
+
+    None: they make no sense.
+    """
     try:
         whole = stored(orjson.loads(settings), "the database")
     except SettingsError:

@@ -80,7 +80,7 @@ class Keeping:
 
 
 def standings(crawl: Track) -> list[Standing]:
-    """What a crawl knows of each account, as table `standing` has it, in order of discovery."""
+    """Return what a crawl knows of each account, as table `standing` has it, in order of discovery."""
     picture, cash = crawl.picture, crawl.picture.cash
     lists = picture.lists
     rows = np.arange(picture.size)

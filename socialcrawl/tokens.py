@@ -57,7 +57,7 @@ class TokenLeases:
         self._lock = threading.Lock()
 
     def take(self, base: str, token: str | tuple[str, ...], name: str) -> "SharedLease":
-        """The right to use a token, see TokenLease.
+        """Return the right to use a token, see TokenLease.
 
         Raises:
             StoreError: another process uses it, or the state folder cannot be used.
@@ -93,7 +93,9 @@ class SharedLease:
 
 
 def mark(base: str, token: str | tuple[str, ...]) -> str:
-    """A short name for a token on a server, the same whatever its variable is called; nothing can be read from it.
+    """Return a short name for a token on a server, the same whatever its variable is called.
+
+    Nothing can be read from it.
 
     Raises:
         StoreError: the state folder, which holds the key, cannot be used.
@@ -152,7 +154,7 @@ def _hash(key: bytes, host: str, token: str | tuple[str, ...]) -> str:
 
 
 def _key(path: Path) -> bytes:
-    """The random key of this user. Only who holds the lock writes it, so that nobody reads half or another."""
+    """Return the random key of this user. Only who holds the lock writes it, so that nobody reads half or another."""
     try:
         with locked(path) as file:
             key = file.read(KEY_BYTES) or b""

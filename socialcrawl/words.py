@@ -16,7 +16,7 @@ UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d
 
 
 def seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
-    """The span written as 3s, 500ms, 15m, 1h30m, 7d or 900 (seconds); `remedy` says what else to write.
+    """Return the span written as 3s, 500ms, 15m, 1h30m, 7d or 900 (seconds); `remedy` says what else to write.
 
     Raises:
         SettingsError: it is not a span of time, or not longer than nothing, or longer than so many `years`.
@@ -34,7 +34,7 @@ def seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
 
 
 def span(length: float) -> str:
-    """A span of seconds as people say it: 4 s, 3 min, 2 h 05 min, 3 d 4 h."""
+    """Return a span of seconds as people say it: 4 s, 3 min, 2 h 05 min, 3 d 4 h."""
     if length < 90:
         return f"{length:.0f} s"
     minutes = round(length / 60)
@@ -73,7 +73,7 @@ def roughly(number: float) -> int:
 
 
 def instant(text: str) -> float:
-    """The instant written as ISO 8601 (UTC where no zone is named), in Unix seconds.
+    """Return the instant written as ISO 8601 (UTC where no zone is named), in Unix seconds.
 
     Raises:
         SettingsError: it is not ISO 8601.

@@ -140,7 +140,7 @@ def _report_broken(given: Addressed) -> None:
 
 
 def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
-    """Those who have not left after PATIENCE seconds."""
+    """Return those who have not left after PATIENCE seconds."""
     ends = time.monotonic() + PATIENCE
     while waiting and time.monotonic() < ends:
         time.sleep(0.2)

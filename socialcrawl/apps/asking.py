@@ -50,7 +50,7 @@ def meters(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, "XWi
 
 
 def admitted(allowed: Access, policy: Policy, endpoint: str) -> Credential:
-    """The first credential that may ask an endpoint.
+    """Return the first credential that may ask an endpoint.
 
     Raises:
         SettingsError: none may.

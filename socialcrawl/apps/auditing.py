@@ -102,7 +102,7 @@ def _no_sample(file: Path, settings: Settings) -> str:
 
 
 def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
-    """The accounts that a file lists: ids or names; or the ends of links, or who wrote posts, and about what.
+    """Return the accounts that a file lists: ids or names; or the ends of links, or who wrote posts, and about what.
 
     Args:
         path: the file.
@@ -141,7 +141,7 @@ def _no_list(path: Path) -> str | None:
 
 
 def as_object(found: Audits) -> dict[str, Any]:
-    """The audit as plain values; what is not known, or without end, is null."""
+    """Return the audit as plain values; what is not known, or without end, is null."""
     told: dict[str, Any] = finite(asdict(found))
     for one, dataset in zip(told["datasets"], found.datasets, strict=True):
         one["found"]["lacking"] = finite(dataset.found.lacking)
@@ -226,7 +226,7 @@ def _facts(one: Audited) -> Table:
 
 
 def _fitting(console: Console, title: str, gaps: Sequence[Gap], *, linked: bool) -> Table:
-    """The table of gaps; where it is wider than the console, intervals are below their estimates."""
+    """Return the table of gaps; where it is wider than the console, intervals are below their estimates."""
     table = _gaps(title, gaps, " ", linked=linked)
     fits = console.measure(table, options=console.options.update_width(WIDEST)).maximum <= console.width
     return table if fits else _gaps(title, gaps, "\n", linked=linked)
@@ -275,11 +275,11 @@ def _words(one: Audited) -> Iterator[str]:
 
 
 def _less(size: Estimate, known: int) -> Estimate:
-    """How many are left of a number of accounts without those that are known."""
+    """Return how many are left of a number of accounts without those that are known."""
     low, value, high = (max(0.0, one - known) for one in (size.low, size.value, size.high))
     return replace(size, low=low, value=value, high=high)
 
 
 def _ends(size: Estimate) -> str:
-    """The ends of an interval of a number of accounts."""
+    """Return the ends of an interval of a number of accounts."""
     return f"{count(size.low)} at least" + (f", {count(size.high)} at most" if size.high < inf else "")

@@ -18,7 +18,7 @@ OF_DEFAULT = ("crawl", "track")
 
 
 def begin(path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name, kind: str = "collect") -> str:
-    """What is to be done next; a campaign file is written to `path`, about `keywords`, on a platform, of a kind.
+    """Return what is to be done next; a campaign file is written to `path`, about `keywords`, on a platform, of a kind.
 
     Raises:
         SettingsError: the file exists already, or its folder does not, or there is no such platform or kind, or none

@@ -119,7 +119,7 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
 
 
 def _beside(settings: Settings) -> Path:
-    """The file of the picture: beside the database, or in this folder where that is on a server."""
+    """Return the file of the picture: beside the database, or in this folder where that is on a server."""
     path = settings.database
     if not isinstance(path, Path):
         return Path(f"{settings.name}.png")
@@ -127,7 +127,7 @@ def _beside(settings: Settings) -> Path:
 
 
 def as_object(ending: Ending) -> dict[str, Any]:
-    """The figures of a run as plain values, for scripts."""
+    """Return the figures of a run as plain values, for scripts."""
     found = ending.found
     return {
         "reason": ending.reason.why,
@@ -148,7 +148,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
 
 
 def _more(ending: Ending) -> dict[str, Any]:
-    """What not every campaign has."""
+    """Return what not every campaign has."""
     more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
     more |= {} if ending.gained is None else {"steering": finite(asdict(ending.gained))}
     more |= knowledge(ending.known)

@@ -22,7 +22,7 @@ Made = TypeVar("Made")
 
 
 def check(given: Sequence[Path], console: Console) -> int:
-    """The exit code after every campaign file was looked through: 2 if something in one of them is wrong.
+    """Return the exit code after every campaign file was looked through: 2 if something in one of them is wrong.
 
     Args:
         given: campaign files, and folders of them (`*.toml`).
@@ -55,7 +55,7 @@ def schema() -> dict[str, Any]:
 
 
 def campaign_files(given: Sequence[Path]) -> Iterator[Path]:
-    """The files that are given, and those in the folders that are.
+    """Yield the files that are given, and those in the folders that are.
 
     Raises:
         SettingsError: there is none in a folder.
@@ -68,7 +68,7 @@ def campaign_files(given: Sequence[Path]) -> Iterator[Path]:
 
 
 def _meant(file: Path) -> Plan:
-    """The plan of a file.
+    """Return the plan of a file.
 
     Raises:
         SettingsError: with a line for each thing that is wrong, as far as one does not hide another.
@@ -87,7 +87,7 @@ def _meant(file: Path) -> Plan:
 
 
 def _tried(step: Callable[[], Made], wrong: list[str]) -> Made | None:
-    """What a step makes; None, and what it says is wrong, where it cannot."""
+    """Return what a step makes; None, and what it says is wrong, where it cannot."""
     try:
         return step()
     except SettingsError as error:
@@ -112,7 +112,7 @@ def _told(meant: Plan) -> str:
 
 
 def _beside(meant: Plan) -> Iterator[str]:
-    """What differs from a campaign that runs alone and always."""
+    """Yield what differs from a campaign that runs alone and always."""
     settings = meant.settings
     if meant.kind.dataset and missing(settings.database):
         yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"

@@ -98,7 +98,7 @@ def init(
 
 
 def _with_steps(settings: Any, steps: int | None) -> Any:
-    """The settings of a campaign with another number of steps, if one is given."""
+    """Return the settings of a campaign with another number of steps, if one is given."""
     if steps is None:
         return settings
     return settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})

@@ -10,7 +10,7 @@ GROUPED = ("graph", "estimator", "strategy", "refresh_rate")
 
 
 def comparison(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The table of mean scores over the sets of seeds, with their standard deviation.
+    """Return the table of mean scores over the sets of seeds, with their standard deviation.
 
     Where the oracle was replayed, a score is divided by that of the oracle with the same graph and seeds: the greedy
     one, where there is one, with the lowest refresh rate.
@@ -36,14 +36,14 @@ def comparison(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _oracle(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], float]:
-    """The oracle's score by graph and set of seeds."""
+    """Return the oracle's score by graph and set of seeds."""
     known = [row for row in rows if row["estimator"] == "oracle"]
     known.sort(key=lambda row: (row["strategy"] != "greedy", row["strategy"], row["refresh_rate"]), reverse=True)
     return {(row["graph"], row["seed_set"]): row["score"] for row in known}
 
 
 def _relative(row: Mapping[str, Any], oracle: Mapping[tuple[str, int], float]) -> float | None:
-    """A score as it is compared; None where the oracle found nothing."""
+    """Return a score as it is compared; None where the oracle found nothing."""
     if not oracle:
         return float(row["score"])
     best = oracle[row["graph"], row["seed_set"]]

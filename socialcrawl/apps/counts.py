@@ -24,7 +24,7 @@ OF_NOBODY = -1  # the pick that these requests serve in the ledger
 
 
 def counts(meant: Plan) -> tuple[int, ...] | None:
-    """The posts of the last seven days that each search of a campaign finds; None if there is none left to do.
+    """Return the posts of the last seven days that each search of a campaign finds; None if there is none left to do.
 
     The requests stand in the ledger of a campaign that has begun, and keep its budget. Searches that are done are not
     counted: 0 stands for them.
@@ -72,7 +72,7 @@ def searches_left(meant: Plan) -> int:
 
 
 def begun(meant: Plan) -> bool:
-    """Whether a campaign is in its database; nothing is made or changed.
+    """Return whether a campaign is in its database; nothing is made or changed.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.

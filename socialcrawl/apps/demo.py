@@ -152,7 +152,7 @@ def _options(wanted: Demo, count: Path) -> list[str]:
 
 
 def _counted(report: dict[str, Any]) -> dict[str, Any]:
-    """The mock's count as plain values: answers by status, and every window in order of opening."""
+    """Return the mock's count as plain values: answers by status, and every window in order of opening."""
     statuses: dict[str, int] = {}
     windows = []
     for window in report["windows"]:
@@ -197,14 +197,14 @@ def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
 
 
 def _switch_after(wanted: Demo) -> int:
-    """The setting's own default on a user's posts; early enough to be seen on the generated ones."""
+    """Return the setting's own default on a user's posts; early enough to be seen on the generated ones."""
     if wanted.switch_after is not None:
         return wanted.switch_after
     return 100 if wanted.posts is None else CrawlSection().switch_after
 
 
 def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
-    """The usernames to begin with, as the mock shows them; none: the keywords are to find them."""
+    """Return the usernames to begin with, as the mock shows them; none: the keywords are to find them."""
     if wanted.seeds is None and wanted.seed_count is None:
         return []
     if wanted.seeds is not None and wanted.seed_count is not None:

@@ -68,7 +68,7 @@ class Check:
 
 
 def doctor(file: Path | None, console: Console, *, offline: bool = False) -> int:
-    """The exit code: 0 if nothing failed, else 1; every check is a line on `console`.
+    """Return the exit code: 0 if nothing failed, else 1; every check is a line on `console`.
 
     Args:
         file: the campaign file; without one, only what needs none is looked at.
@@ -193,7 +193,7 @@ def _tokens(meant: Plan, clock: SystemClock, *, offline: bool) -> Iterator[Check
 
 
 def _variables(settings: Settings) -> Iterator[str]:
-    """The environment variables of the tokens, and of what kind those are."""
+    """Yield the environment variables of the tokens, and of what kind those are."""
     source = settings.source
     if not source.tokens:
         yield f"{source.variable} (app)" if source.variable else "none is needed"
@@ -202,7 +202,7 @@ def _variables(settings: Settings) -> Iterator[str]:
 
 
 def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
-    """One search of ten posts, as a campaign would ask."""
+    """Yield one search of ten posts, as a campaign would ask."""
     request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
     if request is None:
         yield Check(NOTE, "request", "left out: the campaign file names no page to ask for")
@@ -272,7 +272,7 @@ def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
 
 
 def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[Check]:
-    """What the headers allow against the table; the campaign's own [limits] come first."""
+    """Yield what the headers allow against the table; the campaign's own [limits] come first."""
     rule = meant.policy.endpoint(request.endpoint).rules(credential.kind)[0]
     told = smallest(reply.limits, daily=False)
     ours = f"{pluralize(rule.k, 'request')} in {span(rule.d)}"

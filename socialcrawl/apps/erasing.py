@@ -75,7 +75,7 @@ class Manner:
 
 
 def days(text: str) -> float:
-    """The seconds of a span written as 90d, 12w or 2y.
+    """Return the seconds of a span written as 90d, 12w or 2y.
 
     Raises:
         SettingsError: it is none, or nothing at all.
@@ -155,7 +155,7 @@ def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> 
 
 
 def ordered_on(connection: Any, order: Order, platform: str) -> Order:
-    """An order in the words of a platform: names in full, addresses of pages in their one form.
+    """Return an order in the words of a platform: names in full, addresses of pages in their one form.
 
     Args:
         connection: the database, which is asked whom a name without its domain may mean.
@@ -242,7 +242,7 @@ def _plain(report: Report, manner: Manner) -> dict[str, Any]:
 
 
 def _of_kind(report: Report, kind: str) -> Report:
-    """The report, in which accounts are called what they are: on the web they are pages."""
+    """Return the report, in which accounts are called what they are: on the web they are pages."""
 
     def named(keys: list[str]) -> list[str]:
         return [f"{kind}:{key.removeprefix('user:')}" if key.startswith("user:") else key for key in keys]

@@ -183,7 +183,7 @@ def _parts(told: Explanation) -> Table:
 
 
 def _links(told: Explanation, top: int) -> Table:
-    """The heaviest links: relevance times weight, then the earlier."""
+    """Return the heaviest links: relevance times weight, then the earlier."""
     best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
     title = f"who links to it ({len(best):,} of {len(told.links):,})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -206,12 +206,12 @@ def _called(told: Explanation, node: Any) -> str:
 
 
 def shown(name: str) -> str:
-    """An account as people read it: names with an @; ids and the addresses of pages as they are."""
+    """Return an account as people read it: names with an @; ids and the addresses of pages as they are."""
     return name if name.isdecimal() or name.startswith(("did:", "http://", "https://")) else f"@{name}"
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: its keys are texts, and it knows no infinity."""
+    """Return a value as JSON has it: its keys are texts, and it knows no infinity."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -24,7 +24,7 @@ ODD = set("?#%")  # Datasette reads them in the name of a file as those of an ad
 
 
 def explore(where: Where, port: int, seconds: float, *, browser: bool = True, allow_hosts: Iterable[str] = ()) -> int:
-    """The exit code of Datasette, which shows a database until Ctrl-C.
+    """Return the exit code of Datasette, which shows a database until Ctrl-C.
 
     Args:
         where: the database.
@@ -78,7 +78,10 @@ def _bound_memory() -> None:
 
 
 def metadata(name: str) -> dict[str, Any]:
-    """What Datasette shows beside the data of the database `name`: what tables, views and columns are; questions."""
+    """Return what Datasette shows beside the data of the database `name`: what tables, views and columns are.
+
+    Questions.
+    """
     from socialcrawl.store.questions import QUESTIONS  # noqa: PLC0415
     from socialcrawl.store.tables import metadata as schema  # noqa: PLC0415
     from socialcrawl.store.views import VIEWS  # noqa: PLC0415

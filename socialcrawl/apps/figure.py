@@ -67,7 +67,7 @@ def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str,
 
 
 def letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Text:
-    """The same curve in block letters, `width` by `height` characters, with its two ends labelled."""
+    """Return the same curve in block letters, `width` by `height` characters, with its two ends labelled."""
     curve = np.add.accumulate(values) if len(values) else np.zeros(1)
     places = np.linspace(0, len(curve) - 1, width).round().astype(int)
     eighths = np.round(curve[places] / (curve[-1] or 1.0) * height * 8).astype(int)

@@ -154,7 +154,7 @@ def _worlds(name: str, wanted: Wanted, out: Path) -> list[World]:
 
 
 def _planned(world: World, experiment: Experiment, asked: Asked, out: Path) -> Plan:
-    """What is crawled there; what is less than was asked for is said."""
+    """Return what is crawled there; what is less than was asked for is said."""
     there = plan(world, experiment.draw, experiment.steps, Work(out, 1, asked.seed, asked.size is not None))
     seeds = len(there.sets[0])
     sets, each = pluralize(len(there.sets), "set"), pluralize(seeds, "seed")

@@ -29,7 +29,7 @@ LONGEST = 10_000  # bytes of a file that could hold a key
 
 
 def key_of(variable: str, file: Path | None) -> bytes:
-    """The key of pseudonyms, from a file or else from an environment variable; blanks around it do not count.
+    """Return the key of pseudonyms, from a file or else from an environment variable; blanks around it do not count.
 
     Raises:
         SettingsError: there is none. The message never shows it.

@@ -52,7 +52,7 @@ class Wanted:
     shape: Shape
 
     def timed(self) -> Iterator[tuple[str, TimeGraph]]:
-        """Names and time graphs.
+        """Yield names and time graphs.
 
         Raises:
             SettingsError: a file cannot be used, or two have the same name.
@@ -72,7 +72,7 @@ class Wanted:
             yield GENERATED, generate(self.shape)
 
     def plain(self) -> Iterator[tuple[str, KnownGraph]]:
-        """Names and fixed graphs.
+        """Yield names and fixed graphs.
 
         Raises:
             SettingsError: a file or folder cannot be used, or two have the same name.
@@ -178,7 +178,10 @@ def _write(stem: Path, table: Table, policies: Sequence[str], x: str, columns: S
 
 
 def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Panel]:
-    """A row of frames for each graph and measure: a frame an expansion, a curve a recrawl policy; in figure 1 one."""
+    """Return a row of frames for each graph and measure: a frame an expansion, a curve a recrawl policy.
+
+    In figure 1 one.
+    """
     *frames, curves = policies
     along = "nodes crawled" if x == "step" else "days"
     panels = []
@@ -211,6 +214,6 @@ def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str])
 
 
 def _cell(whole: float, half: float, last: float) -> str:
-    """A mean with half of its interval and the last value: three digits or so."""
+    """Return a mean with half of its interval and the last value: three digits or so."""
     digits = 3 if abs(whole) < 2 else 1 if abs(whole) < 1000 else 0
     return f"{with_half(whole, half, f',.{digits}f')} ({last:,.{digits}f})"

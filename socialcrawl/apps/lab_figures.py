@@ -118,7 +118,7 @@ def spread_over(title: str, number: int, of: str) -> str:
 
 
 def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *, even: bool = False) -> list[Path]:
-    """The files `stem`.png and `stem`.svg, drawn now: `across` frames in a row, one title and legend for all.
+    """Return the files `stem`.png and `stem`.svg, drawn now: `across` frames in a row, one title and legend for all.
 
     Args:
         stem: the path without its ending.
@@ -221,13 +221,13 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, Look]) -> None:
 
 
 def _marked(line: Line, shift: float) -> NDArray[np.int64]:
-    """The places of a curve at which its interval is drawn; `shift`, from 0 to 1, sets curves apart."""
+    """Return the places of a curve at which its interval is drawn; `shift`, from 0 to 1, sets curves apart."""
     places = (np.arange(MARKS) + shift) * len(line.x) / MARKS
     return np.unique(places.astype(np.int64))
 
 
 def _band(panel: Panel, line: Line) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The lower and the upper end of a curve's intervals."""
+    """Return the lower and the upper end of a curve's intervals."""
     low, high = line.y - line.error, line.y + line.error
     return (np.clip(low, 0, 1), np.clip(high, 0, 1)) if panel.share else (low, high)
 

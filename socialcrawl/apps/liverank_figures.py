@@ -24,7 +24,7 @@ NARROW = 5.0  # the largest cost that is read well from an axis which is not log
 
 
 def statuses(world: World) -> Bars:
-    """A frame of the share of a world's nodes that has each status, in per cent as it is told."""
+    """Return a frame of the share of a world's nodes that has each status, in per cent as it is told."""
     counted = rows(world.counted())[:-1]
     groups = [row["status"].replace(" ", "\n") for row in counted]
     heights = [100 * row["share"] for row in counted]
@@ -32,7 +32,7 @@ def statuses(world: World) -> Bars:
 
 
 def costs(found: Table, frames: Sequence[Frame]) -> list[Panel]:
-    """A panel of cost curves for each graph and frame, from all curves of a figure (as of `curves.curve`)."""
+    """Return a panel of cost curves for each graph and frame, from all curves of a figure (as of `curves.curve`)."""
     ways = list(chain.from_iterable(frame.ways for frame in frames))
     many = len(variants(found, ("graph",))) > 1
     panels = []
@@ -58,7 +58,7 @@ def _points(here: Table, label: str) -> tuple[Floats, Floats, Floats]:
 
 
 def _shown(label: str, way: Way, ways: Sequence[Way], many: bool) -> str:
-    """What the legend calls a way: the same in all frames, and in the frames of many graphs."""
+    """Return what the legend calls a way: the same in all frames, and in the frames of many graphs."""
     if way.by == "z" and many:
         return f"{way.times:g} z"  # z is another number in each
     shown = f"{LETTERS[way.rank]}:{way.training}" if _both(ways) else label
@@ -66,12 +66,12 @@ def _shown(label: str, way: Way, ways: Sequence[Way], many: bool) -> str:
 
 
 def _both(ways: Sequence[Way]) -> bool:
-    """Whether a figure compares ranks and training sets at once."""
+    """Return whether a figure compares ranks and training sets at once."""
     return any(way.by == "both" for way in ways)
 
 
 def _look(way: Way, ways: Sequence[Way]) -> Look:
-    """What a way looks like beside the others of its figure: the same way is the same in all frames."""
+    """Return what a way looks like beside the others of its figure: the same way is the same in all frames."""
     if way.times != 1:
         number = sorted({one.times for one in ways} - {1}).index(way.times)
         return _drawn(SIZES[number], STYLES[number])

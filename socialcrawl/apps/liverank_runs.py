@@ -86,7 +86,7 @@ def experiment(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
 
 
 def _with_sites(worlds: Sequence[World], *, say_so: bool) -> list[World]:
-    """The worlds that have sites; those that have none are refused, or passed over with a word."""
+    """Return the worlds that have sites; those that have none are refused, or passed over with a word."""
     for world in worlds:
         if world.sites is None:
             why = f"{world.name} has no sites, so that there are no active sites to test first"

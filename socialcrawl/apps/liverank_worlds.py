@@ -53,7 +53,7 @@ class Wanted:
     planted: Mapping[str, Any]
 
     def worlds(self, kind: str) -> Iterator[World]:
-        """The worlds of a command about one `kind`, each told in the terminal.
+        """Yield the worlds of a command about one `kind`, each told in the terminal.
 
         Raises:
             SocialcrawlError: a file or option cannot be used, or two files have the same name.

@@ -85,7 +85,7 @@ def show(console: Console, meant: Plan, found: Quote) -> None:
 
 
 def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
-    """A quote as plain values; None is without end, money is in dollars, times are in seconds."""
+    """Return a quote as plain values; None is without end, money is in dollars, times are in seconds."""
     done = found.done
     return {
         "campaign": meant.settings.name,
@@ -285,7 +285,7 @@ def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
 
 
 def _means(meant: Plan, found: Quote) -> dict[str, float]:
-    """The numbers that the probable ones rest on; those of searches only where there are any to come."""
+    """Return the numbers that the probable ones rest on; those of searches only where there are any to come."""
     shape, typical = meant.shape, found.typical
     if shape.tests:  # of those who are there perhaps the last post, of nobody any others
         last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
@@ -304,7 +304,7 @@ def _means(meant: Plan, found: Quote) -> dict[str, float]:
 
 
 def _base(found: Quote, name: str) -> str:
-    """What a mean rests on."""
+    """Return what a mean rests on."""
     if name == "back":
         return SAID
     return found.typical.on("more" if name == "pages" else name)

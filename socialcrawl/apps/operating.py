@@ -147,7 +147,7 @@ def _retire(notices: Notices) -> None:
 
 
 def _secrets(settings: Settings) -> set[str]:
-    """The environment variables of a campaign that hold what nobody may see."""
+    """Return the environment variables of a campaign that hold what nobody may see."""
     notify = settings.notify
     named = {name for name in (settings.source.variable, notify.webhook_env, notify.apprise_env) if name}
     for token in settings.source.tokens:

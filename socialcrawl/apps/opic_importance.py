@@ -51,13 +51,13 @@ class Place:
             raise SettingsError("A generated web has no weights: leave --weighted out, or give a --graph.")
 
     def given(self) -> Given:
-        """The graph."""
+        """Return the graph."""
         if self.graph is not None:
             return known(self.graph, weighted=self.weighted)
         return of_web(self.web.web(self.web.laws[0], self.web.seeds[0]))
 
     def sites_of(self, names: Sequence[str]) -> tuple[list[str], NDArray[np.int64]] | None:
-        """The sites, and which of them each node lies on; None: nobody asked."""
+        """Return the sites, and which of them each node lies on; None: nobody asked."""
         if self.sites is not None:
             return by_file(self.sites, names)
         return by_host(names) if self.hosts else None

@@ -222,7 +222,7 @@ def _with_half(found: Mean) -> str:
 
 
 def _above_0(lines: Sequence[Line]) -> bool:
-    """Whether a logarithmic axis can show all heights: on a web of hardly any links some errors are none."""
+    """Return whether a logarithmic axis can show all heights: on a web of hardly any links some errors are none."""
     return all(bool((line.y > 0).all()) for line in lines)
 
 

@@ -98,7 +98,7 @@ def _write_table(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> boo
 
 
 def database(given: Path | str | None, *, changed: bool = False) -> Where:
-    """The database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr).
+    """Return the database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr).
 
     Raises:
         SettingsError: what is named is the address of something else; or none is named, the database will be `changed`,
@@ -132,7 +132,7 @@ def choose_campaign(connection: "Opened", name: str | None) -> str | None:
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
-    """The names of the columns, made different where a query gives one twice: a, a_2, a_3."""
+    """Return the names of the columns, made different where a query gives one twice: a, a_2, a_3."""
     names: list[str] = []
     for column in columns:
         others = (f"{column}_{number}" for number in range(2, len(columns) + 2))
@@ -141,12 +141,12 @@ def _distinct(columns: Sequence[str]) -> list[str]:
 
 
 def _finite(value: Any) -> Any:
-    """A value that JSON has: it knows no infinity."""
+    """Return a value that JSON has: it knows no infinity."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _simple(value: Any) -> Any:
-    """A value of a driver's own type in one that JSON has."""
+    """Return a value of a driver's own type in one that JSON has."""
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
     if isinstance(value, Decimal):
@@ -157,7 +157,7 @@ def _simple(value: Any) -> Any:
 
 
 def _field(value: Any) -> Any:
-    """A value as CSV and tables show it."""
+    """Return a value as CSV and tables show it."""
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
     if isinstance(value, dict | list):

@@ -64,7 +64,7 @@ def _done(meant: Plan, connection: Any) -> Done:
 
 
 def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
-    """The quote of a campaign, begun or not.
+    """Return the quote of a campaign, begun or not.
 
     Args:
         meant: the campaign.
@@ -89,7 +89,7 @@ def _stored(meant: Plan, connection: Any, now: float) -> Stored:
 
 
 def still(meant: Plan, spent: Done) -> float:
-    """The most that a campaign can still cost after what it has spent, in mills; inf where nothing bounds it."""
+    """Return the most that a campaign can still cost after what it has spent, in mills; inf where nothing bounds it."""
     now = SystemClock().now()
     return total(meant.shape, at_most(meant.shape, spent, now), spent, now).money
 

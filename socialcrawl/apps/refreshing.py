@@ -83,7 +83,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
 
 
 def _round(found: Order) -> str:
-    """Which round some lists are."""
+    """Return which round some lists are."""
     if found.training:
         random = f"{found.checked:,} drawn at random to estimate how many are active, and " if found.checked else ""
         return f"round one, {random}the training set; the order of what follows rests on their results"
@@ -147,7 +147,7 @@ def _totals(found: Refreshed, *, billed: bool) -> Iterator[str]:
 
 
 def _estimate(found: Refreshed) -> Iterator[str]:
-    """How many are active in all, and the share of them that is found, as far as that is known."""
+    """Yield how many are active in all, and the share of them that is found, as far as that is known."""
     known = found.known
     if not found.left:
         return
@@ -168,7 +168,7 @@ def _estimate(found: Refreshed) -> Iterator[str]:
 
 
 def _wanted(found: Refreshed) -> Iterator[str]:
-    """Whether the wanted fraction is found, and what the campaign does about it."""
+    """Yield whether the wanted fraction is found, and what the campaign does about it."""
     if found.verdict is None or found.fraction is None:
         return
     wanted = f"fraction = {found.fraction:g}"

@@ -97,7 +97,7 @@ def show(
 
 
 def _why(why: str, platform: str) -> str:
-    """Why a seed could not be read, and which setting it is that excludes it."""
+    """Return why a seed could not be read, and which setting it is that excludes it."""
     if why != Reason.EXCLUDED:
         return why
     if find_facts(platform).pages:
@@ -202,7 +202,7 @@ def _requests(found: Summary) -> Table:
 
 
 def _together(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
-    """The requests by endpoint, kind and status; where there are many servers, those of all of them together."""
+    """Return the requests by endpoint, kind and status; where there are many servers, those of all of them together."""
     many = len({host(row["endpoint"]) for row in rows}) > SERVERS
     found: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
@@ -241,7 +241,7 @@ def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
 
 
 def _relevance(found: Summary, spending: Spending, *, billed: bool) -> list[str]:
-    """What a campaign that collects found in all, and for each request and dollar."""
+    """Return what a campaign that collects found in all, and for each request and dollar."""
     steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
     return [
         f"{steps} after {seeds} found relevance {found.relevance:,.1f} in all",

@@ -37,7 +37,7 @@ def rules(texts: Sequence[str]) -> dict[str, list[Rule]]:
 
 
 def meant(given: Mapping[str, Any]) -> MockSettings:
-    """The settings of a mock, as the options of the command `mock` give them, by their names.
+    """Return the settings of a mock, as the options of the command `mock` give them, by their names.
 
     Raises:
         SettingsError: a rule, a limit or a length is written wrongly, or is for X, which is not served.
@@ -72,7 +72,7 @@ def _check_for_x(given: Mapping[str, Any], platforms: Sequence[str]) -> None:
 
 
 def limits(texts: Sequence[str]) -> dict[str, Any]:
-    """The limits and windows of the platforms beside X as settings of the mock, each written as NAME K/PERIOD.
+    """Return the limits and windows of the platforms beside X as settings of the mock, each written as NAME K/PERIOD.
 
     Raises:
         SettingsError: a text is no such limit.
@@ -92,7 +92,7 @@ def limits(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def served(platforms: Sequence[str] | None, *, posts: Path | None, export: Path | None) -> tuple[str, ...]:
-    """What the mock serves: what is said, or else all that can be made of posts; an export is one of X."""
+    """Return what the mock serves: what is said, or else all that can be made of posts; an export is one of X."""
     if platforms:
         return tuple(platforms)
     return ("x",) if export is not None else PLATFORMS if posts is not None else ()

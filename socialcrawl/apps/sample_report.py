@@ -39,13 +39,13 @@ def show(console: Console, found: Sampled) -> None:
 
 
 def as_object(found: Sampled) -> dict[str, Any]:
-    """The same as plain values, for scripts; what is not known or without end is null."""
+    """Return the same as plain values, for scripts; what is not known or without end is null."""
     told: dict[str, Any] = finite(asdict(found))
     return told
 
 
 def finite(value: Any) -> Any:
-    """A value that JSON has: infinity and what is no number as null, at any depth."""
+    """Return a value that JSON has: infinity and what is no number as null, at any depth."""
     if isinstance(value, Mapping):
         return {str(name): finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -56,19 +56,19 @@ def finite(value: Any) -> Any:
 
 
 def percent(share: float) -> str:
-    """A share as people read it: 8.3%, 57%, 100%."""
+    """Return a share as people read it: 8.3%, 57%, 100%."""
     if not isfinite(share):
         return "-"
     return f"{share:.1%}" if 0.0 < share < 0.0995 else f"{share:.0%}"
 
 
 def number(value: float) -> str:
-    """A number as people read it."""
+    """Return a number as people read it."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
 
 
 def count(value: float) -> str:
-    """A number of accounts as people read it; what has no end, in words."""
+    """Return a number of accounts as people read it; what has no end, in words."""
     return "any number" if value == inf else f"{value:,.0f}"
 
 
@@ -78,13 +78,13 @@ def about_count(value: float) -> str:
 
 
 def interval(one: Estimate, words: Callable[[float], str] = percent) -> str:
-    """An estimate with its interval, as 8.3% (1.2% to 40%); what was counted has none."""
+    """Return an estimate with its interval, as 8.3% (1.2% to 40%); what was counted has none."""
     value = words(one.value) if isfinite(one.value) else "not known"
     return value if one.low == one.high else f"{value} ({words(one.low)} to {words(one.high)})"
 
 
 def judged(verdict: Verdict) -> Iterator[str]:
-    """Whether there is enough data; if not, how much more it takes, and why."""
+    """Yield whether there is enough data; if not, how much more it takes, and why."""
     if verdict.whole:
         yield "every account on topic that walks can reach was read: the numbers below are counts, not estimates"
     elif verdict.enough:
@@ -100,7 +100,7 @@ def judged(verdict: Verdict) -> Iterator[str]:
 
 
 def apart(parts: Sequence[Part]) -> Iterator[str]:
-    """What is to be said of the parts of a topic in which walks are: nothing where there is one."""
+    """Yield what is to be said of the parts of a topic in which walks are: nothing where there is one."""
     if joined := sum(part.counts for part in parts[1:]):
         yield (
             f"the walks are in {joined + 1:,} groups that have not met yet, as too little was read to tell whether "
@@ -136,7 +136,7 @@ def _of(part: Part) -> str:
 
 
 def _shares(title: str, rows: Rows, *, counted: bool) -> Group:
-    """A table of shares under a title that may be wider; estimates have the ends of their intervals."""
+    """Return a table of shares under a title that may be wider; estimates have the ends of their intervals."""
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")
     for name in ("share",) if counted else ("estimate", "from", "to"):
@@ -149,7 +149,7 @@ def _shares(title: str, rows: Rows, *, counted: bool) -> Group:
 
 
 def _quality(found: Sampled) -> Iterator[str]:
-    """How large the sample is and what it is worth, in sentences."""
+    """Yield how large the sample is and what it is worth, in sentences."""
     yield (
         f"{pluralize(found.read, 'account')} read, {found.on_topic:,} on topic, by "
         f"{pluralize(found.walkers, 'walk that goes', 'walks that go')} {FOCUS[found.focus]}"

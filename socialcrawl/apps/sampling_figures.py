@@ -46,7 +46,7 @@ class _Work:
         self.name, self.world, self.asked, self.out = name, world, asked, out
 
     def sample(self, topic: Topic, method: str) -> Table:
-        """The visits of all runs on a topic by a method; what they were is said."""
+        """Return the visits of all runs on a topic by a method; what they were is said."""
         made = jobs(self.world, topic, method, self.asked.setup)
         runs = samples(f"{self.name}: {topic.name}, {method}", made, self.asked, self.out)
         seen = together(runs)
@@ -61,11 +61,11 @@ class _Work:
         return seen
 
     def topics(self, number: int | None = None) -> list[Topic]:
-        """The first topics of the world."""
+        """Return the first topics of the world."""
         return list(self.world.topics.values())[:number]
 
     def worded(self) -> list[Topic]:
-        """The topics that are told by a word, their name.
+        """Return the topics that are told by a word, their name.
 
         Raises:
             SettingsError: there are none, or no texts.
@@ -77,7 +77,7 @@ class _Work:
         return chosen
 
     def methods(self) -> tuple[str, ...]:
-        """The methods to compare."""
+        """Return the methods to compare."""
         return self.asked.chosen(PAPER)
 
 
@@ -150,7 +150,7 @@ def _fig2(work: _Work) -> tuple[Rows, list[Any]]:
 
 
 def _common(world: World, topic: Topic) -> Quantity:
-    """The domains of a topic, the largest first."""
+    """Return the domains of a topic, the largest first."""
     plain = measured.domains(world, topic)
     order = np.argsort(-truth(plain, topic.on & world.there), kind="stable")
     place = np.empty(len(order), np.int64)
@@ -197,7 +197,7 @@ def _of(row: dict[str, Any]) -> str:
 
 
 def _fig4(work: _Work) -> tuple[Rows, list[Any]]:
-    """Both classifiers: camps of topics with two parts, and links that stay on topic."""
+    """Return both classifiers: camps of topics with two parts, and links that stay on topic."""
     rows: Rows = []
     frames: list[Any] = []
     for topic in work.worded():
@@ -256,7 +256,7 @@ def _fig5(work: _Work) -> tuple[Rows, list[Any]]:
 
 
 def _everywhere(world: World) -> Quantity:
-    """The domains of the pages of any topic, the largest first."""
+    """Return the domains of the pages of any topic, the largest first."""
     on = np.zeros(world.size, bool)
     for topic in world.topics.values():
         on |= topic.on

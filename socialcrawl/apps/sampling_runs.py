@@ -73,12 +73,12 @@ def _half(rows: Rows, name: str, search: str, consistency: str) -> float:
 
 
 def _spread(rows: Rows, row: dict[str, Any], name: str, form: str) -> str:
-    """A mean over the runs with half of its interval."""
+    """Return a mean over the runs with half of its interval."""
     return with_half(row[name], _half(rows, name, row["search"], row["consistency"]), form)
 
 
 def _known(number: float) -> str:
-    """A correlation as people read it; of a law that is even everywhere there is none."""
+    """Return a correlation as people read it; of a law that is even everywhere there is none."""
     return "-" if isnan(number) else f"{number:.3f}"
 
 
@@ -128,7 +128,7 @@ def _column(runs: Sequence[Table], key: str, place: int) -> Any:
 
 
 def _answered(topic: str, method: str, rows: Rows) -> str:
-    """A line for a topic and method, a line for each question below it."""
+    """Return a line for a topic and method, a line for each question below it."""
     first = rows[0]
     crawls, worth = f"{first['runs']:.0f} crawls of {first['fetches']:,.0f} pages", f"{first['effective']:,.0f}"
     said = [f"  {topic}, {method}: {crawls}, precision {first['precision']:.1%}, {first['visits']:,.0f} samples"]

@@ -55,7 +55,7 @@ class Wanted:
     wider: tuple[str, ...] = ()
 
     def world(self) -> World:
-        """The world.
+        """Return the world.
 
         Raises:
             SettingsError: there are two, one cannot be read, or it has not such topics.
@@ -97,7 +97,7 @@ class Asked:
     jobs: int
 
     def chosen(self, usual: Sequence[str]) -> tuple[str, ...]:
-        """The methods asked for, or the usual ones.
+        """Return the methods asked for, or the usual ones.
 
         Raises:
             SettingsError: there is no such method.
@@ -108,7 +108,7 @@ class Asked:
 
 
 def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> Setup:
-    """How walks are made, from options.
+    """Return how walks are made, from options.
 
     Raises:
         SettingsError: an option is out of range.
@@ -119,7 +119,7 @@ def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> S
 
 
 def samples(title: str, made: Sequence[Job], asked: Asked, out: Path) -> list[Table]:
-    """The tables of some crawls, made now where they are not kept."""
+    """Return the tables of some crawls, made now where they are not kept."""
     with watching(title) as watch:
         return crawled(made, out / KEPT, asked.jobs, watch)
 

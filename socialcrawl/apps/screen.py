@@ -208,7 +208,7 @@ def _awaited(campaign: Campaign, wait: Wait | None) -> str:
 
 
 def progress(campaign: Campaign) -> str:
-    """One line that says how far a campaign is."""
+    """Return one line that says how far a campaign is."""
     crawl = campaign.crawl
     of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
     if isinstance(crawl, Sample):
@@ -223,7 +223,7 @@ def progress(campaign: Campaign) -> str:
 
 
 def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
-    """How far a campaign is and what it has found, in the words of its kind."""
+    """Return how far a campaign is and what it has found, in the words of its kind."""
     crawl, steps = campaign.crawl, campaign.settings.crawl.steps
     done = _bar(crawl.taken, steps)
     if isinstance(crawl, Sample):
@@ -243,7 +243,7 @@ def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
 
 
 def _draws(crawl: Sample) -> int:
-    """How many neighbours its walks have drawn."""
+    """Return how many neighbours its walks have drawn."""
     return sum(walker.steps for walker in crawl.walks.walkers)
 
 

@@ -39,7 +39,7 @@ class Seeding:
     seed: int
 
     def of(self, graph: KnownGraph) -> list[list[int]]:
-        """The sets of seeds for one graph.
+        """Return the sets of seeds for one graph.
 
         Raises:
             SettingsError: neither or both ways are named, or the graph has not what they need.
@@ -66,7 +66,7 @@ class Grid:
     common: Mapping[str, Any]
 
     def setups(self) -> list[Setup]:
-        """All that is done with one set of seeds, found sound.
+        """Return all that is done with one set of seeds, found sound.
 
         Raises:
             SettingsError: a name is not known or a number out of range.
@@ -78,7 +78,7 @@ class Grid:
         return found
 
     def jobs(self) -> list[Job]:
-        """All replays, graph after graph.
+        """Return all replays, graph after graph.
 
         Raises:
             SettingsError: a name is not known, or a graph or a file of seeds not sound.
@@ -105,7 +105,7 @@ def simulate(grid: Grid, out: Path, *, jobs: int, address: str | None, as_json: 
 
 
 def one(grid: Grid) -> dict[str, Any]:
-    """The only replay of a grid, as plain values: curve, steps, seed_score, seconds, peak_rss_mb.
+    """Return the only replay of a grid, as plain values: curve, steps, seed_score, seconds, peak_rss_mb.
 
     Raises:
         SettingsError: the grid has more than one, or something in it is not sound.

@@ -53,7 +53,7 @@ def _order(one: Judged, compared: int) -> str:
 
 
 def _lower(than: Interval, compared: int) -> str:
-    """The regret that is lower or higher, with its interval as it is read: above 0, where the words say so."""
+    """Return the regret that is lower or higher, with its interval as it is read: above 0, where the words say so."""
     low, high = (than.low, than.high) if than.value >= 0 else (-than.high, -than.low)
     by = f"regret {'lower' if than.value >= 0 else 'higher'} by {abs(than.value):.3f}"
     sure = "95 %" if compared == 1 else f"95 % for {compared} comparisons together"
@@ -118,7 +118,7 @@ def _more(told: Compared) -> str:
 
 
 def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:
-    """What to do where steering is worse than something, or no better than chance."""
+    """Yield what to do where steering is worse than something, or no better than chance."""
     assert found.chance is not None
     assert found.breadth is not None
     chance, breadth = (told.gain.sign if told.gain else None for told in (found.chance, found.breadth))

@@ -144,7 +144,7 @@ def _compared(found: Tracked) -> str:
 
 
 def _stacked(words: str) -> str:
-    """A head that takes little room: two words a line, as 23 h, 59 min, before."""
+    """Return a head that takes little room: two words a line, as 23 h, 59 min, before."""
     each = words.split()
     return "\n".join(" ".join(each[i : i + 2]) for i in range(0, len(each), 2))
 

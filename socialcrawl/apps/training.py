@@ -85,7 +85,7 @@ def _agree(wanted: Wanted) -> None:
 
 
 def _given(wanted: Wanted) -> tuple[list[tuple[str, bool]], dict[str, str]]:
-    """The posts to learn from, with whether each is on topic; and where both kinds come from."""
+    """Return the posts to learn from, with whether each is on topic; and where both kinds come from."""
     if wanted.labels is not None:
         return texts(wanted.labels), {"on_from": str(wanted.labels), "off_from": str(wanted.labels)}
     on, off, name = _of_campaign(wanted) if wanted.on is None or wanted.off is None else ([], [], "")
@@ -121,7 +121,7 @@ def _of_campaign(wanted: Wanted) -> tuple[list[str], list[str], str]:
 
 
 def _posts(path: Path) -> list[str]:
-    """The texts of a file of posts: one a line, or what `socialcrawl import` reads."""
+    """Return the texts of a file of posts: one a line, or what `socialcrawl import` reads."""
     if path.suffix.lower() == ".txt":
         try:
             return [line for line in read_text(path, "utf-8-sig").splitlines() if line.strip()]

@@ -97,7 +97,7 @@ def _table(one: Verified) -> Table:
 
 
 def _lines(one: Verified) -> Iterator[str]:
-    """Why some of it cannot be proved, and what differs; an empty line at the end."""
+    """Yield why some of it cannot be proved, and what differs; an empty line at the end."""
     reasons: dict[str, list[str]] = {}
     for check in one.checks:
         for why, items in check.unproved.items():

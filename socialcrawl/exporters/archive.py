@@ -113,12 +113,12 @@ def _write(writer: Any, row: Any) -> None:
 
 
 def _number(kind: str, row: Any) -> str:
-    """The id of a record: the same whenever the same answer is exported."""
+    """Return the id of a record: the same whenever the same answer is exported."""
     return f"<urn:uuid:{uuid5(NAMESPACE_URL, f'{kind} {row.id} {row.sent_at} {row.url}')}>"
 
 
 def _date(at: str) -> str:
-    """An instant as WARC 1.0 writes it: whole seconds, UTC."""
+    """Return an instant as WARC 1.0 writes it: whole seconds, UTC."""
     return f"{at[:19]}Z"
 
 

@@ -55,7 +55,7 @@ NAMES: dict[str, Callable[[Any], Any]] = {
 
 
 def plain(columns: tuple[Column, ...], rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Rows with people as what they are called."""
+    """Return rows with people as what they are called."""
     named = [(place, NAMES[column.holds]) for place, column in enumerate(columns) if column.holds in NAMES]
     shown = []
     for row in rows:

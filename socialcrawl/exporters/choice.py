@@ -124,19 +124,19 @@ class Choice:
         return find_kind(orjson.loads(row.identity).get("kind", DEFAULT.name)).dataset
 
     def by_text(self, column: Any) -> Any:
-        """A column of text in the order of its code points, whatever the database's language."""
+        """Return a column of text in the order of its code points, whatever the database's language."""
         return column.collate("C") if self.reader.dialect.name == "postgresql" else column
 
     def by_id(self, column: Any) -> tuple[Any, Any]:
-        """The order of ids of posts: for numbers, that of time."""
+        """Return the order of ids of posts: for numbers, that of time."""
         return func.length(column), self.by_text(column)
 
     def stream(self, query: Select[Any], **values: Any) -> Iterator[Any]:
-        """The rows of a query, some at a time."""
+        """Return the rows of a query, some at a time."""
         return iter(self.reader.execute(query.execution_options(yield_per=SOME), values))
 
     def rows(self, sql: str, **values: Any) -> Sequence[Any]:
-        """The rows of a small question in SQL."""
+        """Return the rows of a small question in SQL."""
         return self.reader.execute(text(sql), values).all()
 
 
@@ -170,7 +170,7 @@ def choosing(
 
 
 def _engine(connection: Connection) -> Engine:
-    """An engine whose transactions see the database as it was when they began, and hold up nobody."""
+    """Return an engine whose transactions see the database as it was when they began, and hold up nobody."""
     where = address.of(connection)
     if not isinstance(where, Path):
         return on_server(where, "-c timezone=UTC").execution_options(isolation_level="REPEATABLE READ")
@@ -240,7 +240,10 @@ def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], str | None]]]:
 
 
 def page_of(choice: Choice, row: Any) -> tuple[list[str], str | None]:
-    """The ids of the posts that a request brought, in order, and `answers.nodes`; of one held, from where it came."""
+    """Return the ids of the posts that a request brought, in order, and `answers.nodes`.
+
+    Of one held, from where it came.
+    """
     found = row
     if row.kind == ReplyKind.HELD and row.digest is not None:
         same = select(request.c.post_ids, request.c.nodes).where(

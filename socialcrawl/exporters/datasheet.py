@@ -57,7 +57,7 @@ in one, export again with `--safe-csv`."""
 
 
 def page(sheet: Mapping[str, Any]) -> str:
-    """The datasheet as Markdown, from the values of datasheet.json."""
+    """Return the datasheet as Markdown, from the values of datasheet.json."""
     return "\n".join(_lines(sheet)).rstrip() + "\n"
 
 
@@ -87,7 +87,7 @@ def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reading(names: Sequence[str]) -> Iterator[str]:
-    """How to read the files so that no digit of an id is lost."""
+    """Yield how to read the files so that no digit of an id is lost."""
     yield TYPED
     for ending, said in ((".csv", READ_CSV), (".jsonl", READ_LINES)):
         if any(name.endswith(ending) for name in names):
@@ -95,7 +95,7 @@ def _reading(names: Sequence[str]) -> Iterator[str]:
 
 
 def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:
-    """How the accounts came to be the ones they are, of each kind of campaign."""
+    """Return how the accounts came to be the ones they are, of each kind of campaign."""
     names = {campaign.get("kind", DEFAULT.name) for campaign in campaigns} or {DEFAULT.name}
     kinds = [find_kind(name) for name in list_kinds() if name in names]
     focused = [kind.focus for kind in kinds if kind.focus]
@@ -149,7 +149,7 @@ def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _last_found(found: Mapping[str, Any]) -> Iterator[str]:
-    """What became of an old dataset."""
+    """Yield what became of an old dataset."""
     if "liveness" in found:
         brought = f"{pluralize(found['picks'].get('import', 0), 'pick')} of act `import` brought the dataset"
         yield from ("", f"Tested: {pluralize(sum(found['liveness'].values()), 'account')} ({brought}),")
@@ -157,14 +157,14 @@ def _last_found(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _begun(topic: Mapping[str, Any], seeds: Sequence[str]) -> Iterator[str]:
-    """What a campaign is about, and whom it began with."""
+    """Yield what a campaign is about, and whom it began with."""
     yield from (f"- {word}: {', '.join(map(_code, topic.get(word) or [])) or 'none'}" for word in WORDS)
     more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
     yield f"- {pluralize(len(seeds), 'seed')} asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
 
 
 def _tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:
-    """What was forgotten: of the whole database, as tombstones do not say whose campaign it was."""
+    """Yield what was forgotten: of the whole database, as tombstones do not say whose campaign it was."""
     if not rows:
         yield "Nothing was erased from the database."
         return

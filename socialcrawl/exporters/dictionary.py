@@ -79,7 +79,7 @@ def package(sheet: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resource(file: Mapping[str, Any]) -> dict[str, Any]:
-    """A file of the export; a table with its schema."""
+    """Return a file of the export; a table with its schema."""
     name: str = file["name"]
     stem, _, form = name.partition(".")
     ending = form.rpartition(".")[2]
@@ -104,7 +104,7 @@ def _resource(file: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema(sheet: Sheet, form: str) -> dict[str, Any]:
-    """The Table Schema of a table in one of its formats."""
+    """Return the Table Schema of a table in one of its formats."""
     fields = [
         {"name": column.name, **_type(column, form), "description": _about(sheet, column)} for column in sheet.columns
     ]
@@ -112,14 +112,14 @@ def _schema(sheet: Sheet, form: str) -> dict[str, Any]:
 
 
 def _type(column: Column, form: str) -> dict[str, str]:
-    """The type of a column; ids are text but in Parquet, where whole numbers keep all their digits."""
+    """Return the type of a column; ids are text but in Parquet, where whole numbers keep all their digits."""
     if column.is_id and column.kind == "int" and form != "parquet":
         return {"type": "string"}
     return {"type": TYPES[column.kind], **({"format": "any"} if column.name in DAYS else {})}
 
 
 def _about(sheet: Sheet, column: Column) -> str:
-    """What a column holds, in the words of the export: its tables are called by plurals, its lists are lists."""
+    """Return what a column holds, in the words of the export: its tables are called by plurals, its lists are lists."""
     own = COLUMNS.get(f"{sheet.name}.{column.name}") or COLUMNS.get(column.name)
     said = own or next(words for name, words in _comments(sheet) if name == column.name)
     said = NAMED.sub(lambda match: f"{match[1]}s.{match[2]}", said)
@@ -127,7 +127,7 @@ def _about(sheet: Sheet, column: Column) -> str:
 
 
 def _comments(sheet: Sheet) -> Iterator[tuple[str, str]]:
-    """What the database says of the columns behind a table of an export."""
+    """Yield what the database says of the columns behind a table of an export."""
     for view in VIEWS:
         if view.name == sheet.name:
             yield from view.columns.items()
@@ -136,12 +136,12 @@ def _comments(sheet: Sheet) -> Iterator[tuple[str, str]]:
 
 
 def _tables(sheet: Sheet) -> list[Table]:
-    """The tables of the database behind a table of an export; none where that is a view."""
+    """Return the tables of the database behind a table of an export; none where that is a view."""
     names = FROM.get(sheet.name, (sheet.name, sheet.name.removesuffix("s")))
     return [metadata.tables[name] for name in names if name in metadata.tables]
 
 
 def _keys(sheet: Sheet) -> list[str]:
-    """The columns that tell one row from all others, as in the database."""
+    """Return the columns that tell one row from all others, as in the database."""
     tables = _tables(sheet)
     return [column.name for column in tables[0].primary_key] if tables else KEYS.get(sheet.name, ["campaign", "node"])

@@ -84,7 +84,7 @@ VERSIONS = "select settings from version where campaign = :campaign order by num
 
 
 def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[str, Any]:
-    """All that is known of what is exported, as values of JSON.
+    """Return all that is known of what is exported, as values of JSON.
 
     Args:
         choice: what is exported.
@@ -132,7 +132,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
 
 
 def _living(choice: Choice, name: str) -> dict[str, int]:
-    """How many of an old dataset were last found so."""
+    """Return how many of an old dataset were last found so."""
     return {row.status: row.accounts for row in choice.rows(LIVING, name=name)}
 
 
@@ -196,12 +196,12 @@ def _may_be_told(section: str, name: str, names: Sequence[str] | None) -> bool:
 
 
 def _told(value: Any, hiding: Hiding | None) -> Any:
-    """What a topic says: names in its words are hidden where names are."""
+    """Return what a topic says: names in its words are hidden where names are."""
     return [hiding.prose(word) for word in value] if hiding is not None and isinstance(value, list) else value
 
 
 def _elsewhere(base_url: str | None) -> bool:
-    """Whether a campaign asked another server than the platform's; None is the platform's."""
+    """Return whether a campaign asked another server than the platform's; None is the platform's."""
     return base_url is not None and (urlsplit(base_url).hostname or "") not in PLATFORMS
 
 

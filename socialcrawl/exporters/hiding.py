@@ -49,11 +49,11 @@ class Hiding:
         return hidden
 
     def prose(self, text: str) -> str:
-        """One text that names nobody."""
+        """Return one text that names nobody."""
         return self.known([text]).hidden(text)
 
     def known(self, texts: Iterable[str]) -> Known:
-        """Who of all that are known could be named in these texts."""
+        """Return who of all that are known could be named in these texts."""
         texts = list(texts)
         words = {word for text in texts for word in words_of(text)}
         phrases = {phrase for text in texts for phrase in _phrases(text)}
@@ -89,7 +89,7 @@ class Hiding:
         return SAME_AS + str(self.pseudonyms.node(int(text.removeprefix(SAME_AS))))
 
     def _post(self, key: str, known: Known) -> str | None:
-        """The pseudonym of a post; files that were imported may name an author where a post is answered."""
+        """Return the pseudonym of a post; files that were imported may name an author where a post is answered."""
         if key.lower() in known.handles and not key.isdigit():
             return self.pseudonyms.person(known.handles[key.lower()])
         return self.pseudonyms.post(key)
@@ -108,7 +108,7 @@ def _texts(held: Iterable[tuple[int, str]], rows: Sequence[tuple[Any, ...]]) -> 
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """The runs of one to SHORT words in a text."""
+    """Yield the runs of one to SHORT words in a text."""
     words = words_of(text)
     for start in range(len(words)):
         for length in range(1, SHORT + 1):
@@ -116,7 +116,7 @@ def _phrases(text: str) -> Iterator[str]:
 
 
 def _named(choice: Choice) -> Any:
-    """The table of display names, made for this export, and the question which of some phrases are in it."""
+    """Return the table of display names, made for this export, and the question which of some phrases are in it."""
     names = Table("export_name", MetaData(), Field("name", Text, primary_key=True), prefixes=["temporary"])
     names.create(choice.reader, checkfirst=False)
     keep = inserting(choice.reader, names, ("name",), "ignore")

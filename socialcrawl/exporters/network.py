@@ -89,7 +89,7 @@ class Edge(NamedTuple):
 
 
 def vertices(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
-    """The nodes, in the order of their numbers in the database."""
+    """Yield the nodes, in the order of their numbers in the database."""
     for row in _stream(choice, NODES.format(acts=TESTED if choice.refreshes else READ)):
         who = Person(row.platform_id, row.username)
         key, label = row.node, who.shown
@@ -100,7 +100,7 @@ def vertices(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
 
 
 def edges(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
-    """The links, by the numbers of their ends."""
+    """Yield the links, by the numbers of their ends."""
     for row in _stream(choice, OLD_EDGES if choice.refreshes else EDGES):
         ends = (row.source, row.target)
         if pseudonyms is not None:

@@ -70,7 +70,7 @@ def check(folder: Path, *, force: bool) -> None:
 
 
 def files_of(folder: Path) -> set[str] | None:
-    """The names of the files of an export; None where there is none."""
+    """Return the names of the files of an export; None where there is none."""
     try:
         sheet = json.loads(read_text(folder / SHEETS[0]))
         if sheet["format"] != FORMAT:

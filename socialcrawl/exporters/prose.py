@@ -33,7 +33,7 @@ MARKED = re.compile(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case: letters, digits and `_`."""
+    """Return the words of a text in lower case: letters, digits and `_`."""
     return [word.lower() for word in WORD.findall(text)]
 
 
@@ -66,7 +66,7 @@ class Known:
         return made
 
     def hidden(self, text: str) -> str:
-        """The text without names."""
+        """Return the text without names."""
         parts, end = [], 0
         for match in MARKED.finditer(text):
             parts += [self._words(text[end : match.start()]), self._marked(match)]
@@ -86,7 +86,7 @@ class Known:
         return match[0].split("://", 1)[0] + "://" + self._words(match["host"].rpartition("@")[2]) + "/…"
 
     def _words(self, text: str) -> str:
-        """A text without marked names: the words that are names are replaced, the rest stays as it is."""
+        """Return a text without marked names: the words that are names are replaced, the rest stays as it is."""
         found = list(WORD.finditer(text))
         low = [match[0].lower() for match in found]
         parts, end, place = [], 0, 0
@@ -99,7 +99,7 @@ class Known:
         return "".join([*parts, text[end:]])
 
     def _at(self, words: list[str], place: int) -> tuple[str | None, int]:
-        """What stands for the name that begins at a word, or None, and how many words that is."""
+        """Return what stands for the name that begins at a word, or None, and how many words that is."""
         for length in range(min(SHORT, len(words) - place), 1, -1):
             if " ".join(words[place : place + length]) in self._names:
                 return NAME, length

@@ -32,17 +32,20 @@ class Pseudonyms:
         self._letters = lru_cache(REMEMBERED)(self._made)
 
     def person(self, who: Person) -> str | None:
-        """The pseudonym of an account, shaped like a username; by its id, or by its name where no id is known."""
+        """Return the pseudonym of an account, shaped like a username.
+
+        By its id, or by its name where no id is known.
+        """
         if who.id is None and who.username is None:
             return None
         return "u" + self._letters(f"user {who.id}" if who.id is not None else f"name {str(who.username).lower()}")
 
     def post(self, key: str) -> str:
-        """The pseudonym of a post."""
+        """Return the pseudonym of a post."""
         return "p" + self._letters(f"post {key}")
 
     def node(self, node: int) -> int:
-        """The pseudonym of account.node, up to 2^62; queries keep their negative numbers."""
+        """Return the pseudonym of account.node, up to 2^62; queries keep their negative numbers."""
         return node if node < 0 else int.from_bytes(self._hash(f"node {node}")) >> 2
 
     def _hash(self, text: str) -> bytes:

@@ -258,7 +258,7 @@ def _identify(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _erased(told: Mapping[str, Any]) -> int:
-    """The first pick that was decided after everything that was erased."""
+    """Return the first pick that was decided after everything that was erased."""
     return max((row["first"] for row in told["epochs"] if {"forget", "retain"} & {*row["why"].split(",")}), default=0)
 
 

@@ -107,7 +107,7 @@ class _Named:
         self._next = next(self._rows, None)
 
     def of(self, key: str) -> list[Person]:
-        """The people whom a post mentions; to be asked in the order of posts."""
+        """Return the people whom a post mentions; to be asked in the order of posts."""
         found: list[Person] = []
         while self._next is not None and self._next[0] == key:
             found.append(self._next[2])
@@ -137,7 +137,7 @@ def _accounts(choice: Choice) -> Iterator[Row]:
 
 
 def _ours(choice: Choice, table: Any, *columns: Any) -> Select[Any]:
-    """Rows of the chosen campaigns, with the campaign's name first."""
+    """Return rows of the chosen campaigns, with the campaign's name first."""
     named = select(campaign.c.name.label("campaign"), *columns).join(campaign, campaign.c.id == table.c.campaign)
     return named.where(table.c.campaign.in_(choice.numbers))
 
@@ -174,7 +174,7 @@ def _links(choice: Choice) -> Iterator[Row]:
 
 
 def _of_active(choice: Choice, query: Select[Any], *nodes: Any) -> Select[Any]:
-    """The rows of a query, but where only those found active are exported those that are of nobody else."""
+    """Return the rows of a query, but where only those found active are exported those that are of nobody else."""
     for node in nodes if choice.active else ():
         query = query.where(node.in_(select(accounts.c.node)))
     return query
@@ -229,7 +229,7 @@ def _requests(choice: Choice) -> Iterator[Row]:
 
 
 def _there(choice: Choice, keys: list[str]) -> set[str]:
-    """Which of these posts the export has."""
+    """Return which of these posts the export has."""
     found: set[str] = set()
     for start in range(0, len(keys), 500):
         some = select(posts.c.id).where(posts.c.id.in_(keys[start : start + 500]))

@@ -129,7 +129,7 @@ IDS = {"posts": "post_ids.txt", "accounts": "user_ids.txt"}
 
 
 def pyarrow_version() -> str:
-    """The version of the library that writes Parquet.
+    """Return the version of the library that writes Parquet.
 
     Raises:
         StoreError: it is not installed.

@@ -158,7 +158,7 @@ def _name(given: str) -> str:
 
 
 def _list(given: str) -> str:
-    """The at:// address of a list, of itself or of the list's page; its owner is named by DID or handle."""
+    """Return the at:// address of a list, of itself or of the list's page; its owner is named by DID or handle."""
     address = given.strip()
     found, page = LISTED.fullmatch(address), on_page(address)
     owner, key = (found[1], found[2]) if found is not None else page or ("", None)
@@ -172,7 +172,10 @@ def _list(given: str) -> str:
 
 
 def _term(keyword: str) -> str:
-    """A keyword as Bluesky searches it; "" if there is nothing to search. In quotes it finds words, not entities."""
+    """Return a keyword as Bluesky searches it; "" if there is nothing to search.
+
+    In quotes it finds words, not entities.
+    """
     stem = keyword.strip().removesuffix("*")
     if ENTITIES.address(stem) or ENTITIES.mark(fold(stem)):
         return stem

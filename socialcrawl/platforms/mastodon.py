@@ -153,11 +153,14 @@ class MastodonPlatform(Platform):
 
 
 def _on_page(address: str) -> str | None:
-    """The account that a page of an instance shows, of its address as people copy it; None for other addresses."""
+    """Return the account that a page of an instance shows, of its address as people copy it.
+
+    None for other addresses.
+    """
     found = PAGE.fullmatch(address.strip())
     return found and (found[2] if "@" in found[2] else f"{found[2]}@{found[1]}")
 
 
 def home(settings: Settings) -> str:
-    """The domain of the campaign's own instance, as it ends the names of its accounts."""
+    """Return the domain of the campaign's own instance, as it ends the names of its accounts."""
     return naming.domain(settings.source.domain or urlsplit(settings.source.base_url or USUAL).hostname or "")

@@ -87,7 +87,7 @@ def audited(
     of: Sequence[str] = (),
     held: Mapping[str, Listing] | None = None,
 ) -> Audits:
-    """What a sample says of datasets.
+    """Return what a sample says of datasets.
 
     Args:
         traces: the database of the sample.
@@ -144,7 +144,7 @@ def _sample(traces: Traces, settings: Settings) -> Drawn:
 
 
 def _campaigns(judge: Judge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
-    """The campaigns to audit, the oldest first, or as they are named."""
+    """Return the campaigns to audit, the oldest first, or as they are named."""
     platform, mine = judge.sample.whole.platform, judge.sample.whole.name
     if of:
         others = [name for name in traces.campaigns() if not (same and name == mine)]
@@ -183,7 +183,7 @@ class _View:
         self.speech = [speech.get(node, UNTOLD) for node in self.rows.node.tolist()] if several else None
 
     def audit(self, dataset: Dataset) -> Audited:
-        """What the sample says of a dataset."""
+        """Return what the sample says of a dataset."""
         seen = self.seen
         outside = dataset.on_topic & np.isin(dataset.read, self.outside)
         left = int(np.count_nonzero(outside))
@@ -253,7 +253,7 @@ def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:
 
 
 def _called(traces: Traces, sample: Drawn, label: Ints) -> dict[int, str]:
-    """What communities are called: by the account of the sample in them that has most neighbours."""
+    """Return what communities are called: by the account of the sample in them that has most neighbours."""
     first: dict[int, tuple[int, int]] = {}
     for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):
         rank = int(sample.held.degree[place]), -place
@@ -264,7 +264,7 @@ def _called(traces: Traces, sample: Drawn, label: Ints) -> dict[int, str]:
 
 
 def _words(settings: Settings) -> str:
-    """What a sample is of, for people."""
+    """Return what a sample is of, for people."""
     sample, topic = settings.sample, about(settings)
     told = [] if sample.tree is None else [f"what the tree {sample.tree.name} says is on topic"]
     if sample.tree is None and sample.occurrences:

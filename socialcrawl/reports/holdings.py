@@ -89,19 +89,22 @@ class Judge:
         self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]
 
     def alike(self, other: Begun) -> bool:
-        """Whether a campaign counts the same topic, so that its counts need not be made anew."""
+        """Return whether a campaign counts the same topic, so that its counts need not be made anew."""
         mine, theirs = (one.get("topic") for one in (self.sample.whole.identity, other.identity))
         return self.settings.sample.tree is None and mine == theirs
 
     def counted(self, traces: Traces, nodes: Iterable[int]) -> dict[int, int]:
-        """The occurrences of the topic in the posts that a database has of accounts; those without any are left out."""
+        """Return the occurrences of the topic in the posts that a database has of accounts.
+
+        Those without any are left out.
+        """
         found: Counter[int] = Counter()
         for one in said(traces.connection, nodes, self.sample.whole.platform) if self.predicate.least else ():
             found[one.author] += self.topic.hits(*one[1:])
         return dict(found)
 
     def says(self, node: int, who: Who, occurrences: int | None) -> bool | None:
-        """Whether an account is on topic; None: nobody can say.
+        """Return whether an account is on topic; None: nobody can say.
 
         Args:
             node: its number in the sample's database.
@@ -115,17 +118,20 @@ class Judge:
         return self.predicate.holds(who, occurrences or 0)
 
     def reads(self, node: int) -> bool:
-        """Whether the sample itself has read an account."""
+        """Return whether the sample itself has read an account."""
         return node in self._read
 
     def nodes(self, whos_: Sequence[Who]) -> list[int]:
-        """The numbers of accounts in the sample's database; negative ones of their own for those that it has not."""
+        """Return the numbers of accounts in the sample's database.
+
+        Negative ones of their own for those that it has not.
+        """
         found = known(self.traces.connection, self.sample.whole.platform, whos_)
         return [-1 - i if node is None else settled(self.aliases, node) for i, node in enumerate(found)]
 
 
 def collected(judge: Judge, traces: Traces, whole: Begun, *, same: bool) -> Dataset:
-    """What a campaign has read, searched and linked to.
+    """Return what a campaign has read, searched and linked to.
 
     Args:
         judge: who says what is on topic.
@@ -160,7 +166,7 @@ def collected(judge: Judge, traces: Traces, whole: Begun, *, same: bool) -> Data
 
 
 def together(datasets: Sequence[Dataset]) -> Dataset:
-    """What some campaigns have read together, each account once, in the order in which they read them."""
+    """Return what some campaigns have read together, each account once, in the order in which they read them."""
     rows = sorted(
         (at, place, i, node, on)
         for place, one in enumerate(datasets)
@@ -202,14 +208,14 @@ def listed(judge: Judge, name: str, given: Listing) -> Dataset:
 
 
 def found_by_search(traces: Traces, whole: Begun, other: Mapping[int, int]) -> Ints | None:
-    """Whom the searches of a campaign found; None: it made none. `other`: other names of accounts."""
+    """Return whom the searches of a campaign found; None: it made none. `other`: other names of accounts."""
     if not searches(traces.connection, whole.id):
         return None
     return np.unique(_ends(links(traces.connection, whole.id, ("search",)), other)[1])
 
 
 def settled(other: Mapping[int, int], node: int) -> int:
-    """The account itself, where a number is another name of it."""
+    """Return the account itself, where a number is another name of it."""
     seen = set()
     while node in other and node not in seen:
         seen.add(node)
@@ -218,7 +224,7 @@ def settled(other: Mapping[int, int], node: int) -> int:
 
 
 def _told(nodes: Sequence[int], given: Listing) -> Counter[int]:
-    """The occurrences in the posts of a list, by the numbers of its accounts."""
+    """Return the occurrences in the posts of a list, by the numbers of its accounts."""
     found: Counter[int] = Counter()
     for node, who in zip(nodes, given.whos, strict=True):
         if who in given.occurrences:
@@ -227,7 +233,10 @@ def _told(nodes: Sequence[int], given: Listing) -> Counter[int]:
 
 
 def _said_of(judge: Judge, numbered: Mapping[int, Who], told: Mapping[int, int]) -> list[bool | None]:
-    """Whether each account is on topic. Of one that was never read, stray posts may say that it is, never that not."""
+    """Return whether each account is on topic.
+
+    Of one that was never read, stray posts may say that it is, never that not.
+    """
     strange = [node for node in numbered if node >= 0 and not judge.reads(node)]
     stray = judge.counted(judge.traces, strange)
     read = {*read_by_any(judge.traces.connection, strange), *told}
@@ -239,7 +248,7 @@ def _said_of(judge: Judge, numbered: Mapping[int, Who], told: Mapping[int, int])
 
 
 def _unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
-    """What is to be said of accounts of whom nobody can tell whether they are on topic."""
+    """Return what is to be said of accounts of whom nobody can tell whether they are on topic."""
     if said:
         return f"{some:,} of its accounts were never read here: they are taken to be on topic, as is said of the file"
     if taken:
@@ -256,7 +265,10 @@ def _unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
 def _judged(
     judge: Judge, traces: Traces, whole: Begun, every: Sequence[Reading], number: Mapping[int, int]
 ) -> tuple[dict[int, bool | None], list[str]]:
-    """Who of those read is on topic, by the numbers of the sample's database; and how that is known, sentences."""
+    """Return who of those read is on topic, by the numbers of the sample's database.
+
+    And how that is known, sentences.
+    """
     strange = [one for one in every if not judge.reads(number[one.node])]
     alike = judge.alike(whole)
     counted = {one.node: 0 for one in strange if alike or not one.posts}
@@ -283,7 +295,7 @@ def _how(judge: Judge, whole: Begun) -> str:
 
 
 def _nameless(judge: Judge, some: Sequence[Who]) -> list[str]:
-    """What is to be said of accounts of the sample that a list of names cannot name."""
+    """Return what is to be said of accounts of the sample that a list of names cannot name."""
     nodes = judge.sample.held.node[judge.sample.seen.places].tolist()
     there = whos(judge.traces.connection, nodes)
     without = sum(node not in there or there[node].username is None for node in nodes)
@@ -313,13 +325,13 @@ def _apart(judge: Judge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> li
 
 
 def _ends(ends: tuple[Ints, Ints], other: Mapping[int, int]) -> tuple[Ints, Ints]:
-    """The links between two accounts, by the numbers that these turned out to have."""
+    """Return the links between two accounts, by the numbers that these turned out to have."""
     whose, whom = (_each(column, lambda node: settled(other, node)) for column in ends) if other else ends
     return whose[whose != whom], whom[whose != whom]
 
 
 def _numbers(ends: tuple[Ints, Ints], number: Mapping[int, int]) -> tuple[Ints, Ints]:
-    """The same links between those accounts that have numbers."""
+    """Return the same links between those accounts that have numbers."""
     there = np.isin(ends[0], np.array([*number], np.int64))
     return _each(ends[0][there], number.__getitem__), _each(ends[1][there], number.__getitem__)
 

@@ -103,7 +103,7 @@ class RefreshSection(Section):
         return find_facts(platform).active if self.active == AUTO else self.active
 
     def within(self, platform: str) -> float | None:
-        """How long ago somebody active has posted at most, seconds; None: whoever exists is active."""
+        """Return how long ago somebody active has posted at most, seconds; None: whoever exists is active."""
         rule = self.rule(platform)
         return None if rule == EXISTS else seconds(rule, years=YEARS)
 
@@ -112,7 +112,7 @@ class RefreshSection(Section):
         return Activity(self.within(platform), self.protected, untold=find_facts(platform).undated)
 
     def steering(self, platform: str) -> tuple[str, str]:
-        """The rank and the training set on a platform, where they are left to us (section 5 of the paper)."""
+        """Return the rank and the training set on a platform, where they are left to us (section 5 of the paper)."""
         facts = find_facts(platform)
         rank = facts.rank if self.rank == "auto" else self.rank
         training = "random" if self.fraction is not None and not self.check else facts.training

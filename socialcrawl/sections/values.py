@@ -25,7 +25,7 @@ def _variable(name: str) -> str:
 
 
 def checking(understood: Callable[[str], object]) -> AfterValidator:
-    """What keeps a text as it is written, if it is `understood`."""
+    """Return what keeps a text as it is written, if it is `understood`."""
 
     def keep(text: str) -> str:
         try:
@@ -38,7 +38,10 @@ def checking(understood: Callable[[str], object]) -> AfterValidator:
 
 
 def spanning(*others: str, years: int = 1) -> tuple[BeforeValidator, AfterValidator]:
-    """What keeps a span of time with its unit as it is written, or one of the `others`; it says how to write one."""
+    """Return what keeps a span of time with its unit as it is written, or one of the `others`.
+
+    It says how to write one.
+    """
     named = [f'"{other}"' for other in others]
     unit, span = _either('"12h"', '"7d"', *named), _either("3s", "15m", "1h", "7d", *named)
 
@@ -74,7 +77,7 @@ def _together(given: Any) -> int | str:
 
 
 def _moment(given: Any) -> Any:
-    """An instant, however TOML has it, as ISO 8601 in UTC; a date is its midnight."""
+    """Return an instant, however TOML has it, as ISO 8601 in UTC; a date is its midnight."""
     if given is None:
         return None
     try:

@@ -32,12 +32,12 @@ class Accounts:
         object.__setattr__(self, "_in", _compiled(self.include))
 
     def excludes(self, username: str) -> bool:
-        """Whether nobody asks the account of that name."""
+        """Return whether nobody asks the account of that name."""
         out = self._out is not None and self._out.fullmatch(username) is not None
         return out and (self._in is None or self._in.fullmatch(username) is None)
 
     def why(self, username: str) -> str | None:
-        """The first of `exclude` because of which it is not asked; None if it is."""
+        """Return the first of `exclude` because of which it is not asked; None if it is."""
         if not self.excludes(username):
             return None
         return next(name for name in self.exclude if Accounts([name]).excludes(username))
@@ -83,7 +83,7 @@ def _silence(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
 
 
 def starred(name: str) -> str:
-    """The regular expression of a name with `*` for any part."""
+    """Return the regular expression of a name with `*` for any part."""
     return ".*".join(map(re.escape, name.split("*")))
 
 

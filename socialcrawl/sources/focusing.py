@@ -54,7 +54,7 @@ class Predicate:
         object.__setattr__(self, "_labels", {_key(name): on for name, on in self.labels.items()})
 
     def holds(self, who: Who, occurrences: int) -> bool:
-        """Whether the node `who`, with so many occurrences in what was read of it, is on the topic."""
+        """Return whether the node `who`, with so many occurrences in what was read of it, is on the topic."""
         names = [name for name in (who.username, who.id) if name]
         label = next((self._labels[key] for name in names if (key := _key(name)) in self._labels), None)
         if label is not None:
@@ -116,7 +116,7 @@ class Focus:
 
 
 def host(name: str) -> str:
-    """Where a node lives, by what it is called: a page's host, an account's instance; "" where there is none."""
+    """Return where a node lives, by what it is called: a page's host, an account's instance; "" where there is none."""
     if "://" in name:
         try:
             return urlsplit(name).hostname or ""
@@ -126,7 +126,7 @@ def host(name: str) -> str:
 
 
 def _key(name: str) -> str:
-    """What a label is found by: addresses as they are, other names in any case and without an @ before them."""
+    """Return what a label is found by: addresses as they are, other names in any case and without an @ before them."""
     bare = name.strip()
     return bare if "://" in bare else bare.removeprefix("@").casefold()
 

@@ -11,7 +11,10 @@ LONGEST = 300  # characters of what a server said
 
 
 def date(headers: Mapping[str, str]) -> float | None:
-    """The server's clock in Unix seconds; some write the zone as UTC, some as GMT. `headers` compares without case."""
+    """Return the server's clock in Unix seconds; some write the zone as UTC, some as GMT.
+
+    `headers` compares without case.
+    """
     return instant(headers.get("Date", ""))
 
 
@@ -45,6 +48,6 @@ def instant(text: str) -> float | None:
 
 
 def said(words: Any) -> str:
-    """What a server told, on one line: nothing that moves a terminal's cursor, and no novel."""
+    """Return what a server told, on one line: nothing that moves a terminal's cursor, and no novel."""
     shown = "".join(letter if letter.isprintable() else " " for letter in str(words)[: 2 * LONGEST])
     return " ".join(shown.split())[:LONGEST]

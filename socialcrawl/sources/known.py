@@ -42,7 +42,7 @@ class KnownGraph:
         return len(self.indices)
 
     def out(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The targets of a node's links, int64, and their weights, float64, in the order stored."""
+        """Return the targets of a node's links, int64, and their weights, float64, in the order stored."""
         begin, end = self.indptr[node], self.indptr[node + 1]
         return np.asarray(self.indices[begin:end], np.int64), np.asarray(self.alpha[begin:end])
 
@@ -54,11 +54,11 @@ class Known:
         self.graph = graph
 
     def width(self, act: Act) -> int:
-        """One node a pick."""
+        """Return one node a pick."""
         return 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """A conversation a pick."""
+        """Return a conversation a pick."""
         return [self._talk(pick) for pick in batch]
 
     def mark(self, at: float) -> str:

@@ -19,7 +19,7 @@ def looked_up(
     *,
     anew: bool = False,
 ) -> Generator[Request, Reply, dict[int, Outcome]]:
-    """The outcomes of picks that one request can name, by n.
+    """Return the outcomes of picks that one request can name, by n.
 
     Where a request was granted for some only, as the budget did not pay for more, it is about the first of them: the
     others are asked for next. Whoever was not answered about is asked for once more: the database may hold the answer
@@ -53,7 +53,10 @@ def looked_up(
 
 
 def known_as(reading: Reading, asked: Request) -> Generator[Request, Reply, str | None]:
-    """The platform id that a look-up tells of the account being read; None where it is missing, which is noted."""
+    """Return the platform id that a look-up tells of the account being read.
+
+    None where it is missing, which is noted.
+    """
     reply = yield asked
     reading.take(reply)
     known = reply.answer.found.get(reading.pick.node)
@@ -63,7 +66,7 @@ def known_as(reading: Reading, asked: Request) -> Generator[Request, Reply, str 
 
 
 def why(pick: Pick, reply: Reply) -> Unavailable | None:
-    """Why the account of a pick is missing, as an answer to a look-up tells it; None: it is there."""
+    """Return why the account of a pick is missing, as an answer to a look-up tells it; None: it is there."""
     if reply.kind in PUT_OFF:
         return Reason.TEMPORARY
     if pick.node in reply.answer.missing:

@@ -24,16 +24,19 @@ class Snowflakes:
     first: int
 
     def mark(self, number: str) -> str:
-        """The mark of a post's number: the last of its millisecond; another name of a post is its own mark."""
+        """Return the mark of a post's number: the last of its millisecond; another name of a post is its own mark."""
         return str(int(number) | self._rest) if self._is_one(number) else number
 
     def before(self, at: float) -> str:
-        """The mark of all that was written before the millisecond of `at` (Unix seconds); "" before the first one."""
+        """Return the mark of all that was written before the millisecond of `at` (Unix seconds).
+
+        "" before the first one.
+        """
         mark = ((floor(at * 1000) - self.epoch) << self.bits) - 1
         return str(mark) if mark >= self.first else ""
 
     def time(self, mark: str) -> float | None:
-        """The Unix seconds of a mark; None where it tells none."""
+        """Return the Unix seconds of a mark; None where it tells none."""
         return ((int(mark) >> self.bits) + self.epoch) / 1000 if self._is_one(mark) else None
 
     @property
@@ -45,12 +48,12 @@ class Snowflakes:
 
 
 def is_number(mark: str) -> bool:
-    """Whether it is a number of at most 19 digits, as a database holds it."""
+    """Return whether it is a number of at most 19 digits, as a database holds it."""
     return mark.isascii() and mark.isdecimal() and len(mark) <= 19
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether it can be told which of two marks is newer: both are numbers, or neither is."""
+    """Return whether it can be told which of two marks is newer: both are numbers, or neither is."""
     return is_number(one) == is_number(other)
 
 
@@ -60,7 +63,7 @@ def order(mark: str) -> tuple[int, str]:
 
 
 def newest(*marks: str) -> str:
-    """The newest of marks, of which some may be ""; where two cannot be compared, the later one in the list."""
+    """Return the newest of marks, of which some may be ""; where two cannot be compared, the later one in the list."""
     found = ""
     for mark in marks:
         if mark and (not found or not alike(found, mark) or order(mark) > order(found)):

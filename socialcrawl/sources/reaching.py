@@ -40,7 +40,7 @@ class Reaching:
         self._seen = host, port, self._now()
 
     def told(self, reply: Reply, host: str, gone: Page) -> Reply:
-        """The reply to a probe that failed.
+        """Return the reply to a probe that failed.
 
         Of kind `missing`, so that nobody waits for the host: with the page `gone` and the cursor NOWHERE where there is
         none of that name, without rows and with the cursor DOWN where it is not reached. As it was where it may be our
@@ -53,7 +53,7 @@ class Reaching:
         return replace(reply, kind=ReplyKind.MISSING, cursor=DOWN) if self._up() else reply
 
     def _up(self) -> bool:
-        """Whether the network is: a host answered a moment ago, or takes a connection."""
+        """Return whether the network is: a host answered a moment ago, or takes a connection."""
         if self._seen is None:
             return False
         host, port, at = self._seen

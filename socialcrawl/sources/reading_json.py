@@ -44,7 +44,7 @@ def name_empty(why: str, content: bytes) -> str:
 
 
 def checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:
-    """The rows themselves.
+    """Return the rows themselves.
 
     Args:
         rows: all PostRow or all AccountRow.

@@ -101,7 +101,7 @@ class _Flattening:
         self._depth = self._tops = self._tags = 0
 
     def tag(self, found: re.Match[str]) -> str:
-        """What stands for a tag."""
+        """Return what stands for a tag."""
         closing, name, rest = found[1], found[2].lower(), found[3]
         self._tags += 1
         if self._tags > MAX_TAGS:
@@ -154,7 +154,7 @@ def _narrow(rest: str) -> str:
 
 
 def _attributes(rest: str) -> list[tuple[str, str]]:
-    """Names in lower case and values without their quotes, as they stand."""
+    """Return names in lower case and values without their quotes, as they stand."""
     found = []
     for name, value in _ATTRIBUTE.findall(rest):
         found.append((name.lower(), value[1:-1] if value[:1] in ('"', "'") else value))

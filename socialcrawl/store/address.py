@@ -52,7 +52,7 @@ Where = Path | Server
 
 
 def where(text: str) -> Where:
-    """The database that `text` names: `postgresql://USER@HOST/NAME`, `sqlite:///FILE`, or a file.
+    """Return the database that `text` names: `postgresql://USER@HOST/NAME`, `sqlite:///FILE`, or a file.
 
     Raises:
         SettingsError: it is the URL of something else, or none. What may hold a password is not repeated.
@@ -70,7 +70,7 @@ def where(text: str) -> Where:
 
 
 def _whole(rest: str) -> str:
-    """The URL without its scheme, if nobody can take a part of it for another one."""
+    """Return the URL without its scheme, if nobody can take a part of it for another one."""
     try:
         parts = urlsplit(f"postgresql://{rest}")
     except ValueError:
@@ -89,7 +89,7 @@ def _whole(rest: str) -> str:
 
 
 def of(connection: Connection) -> Where:
-    """The database that a connection is to."""
+    """Return the database that a connection is to."""
     url = connection.engine.url
     if url.get_backend_name() == "sqlite":
         return Path(url.database or "")

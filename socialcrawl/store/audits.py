@@ -44,13 +44,13 @@ class Reading(NamedTuple):
 
 
 def readings(connection: Connection, campaign: int) -> list[Reading]:
-    """All accounts that a campaign could read, in order; those that it went back to once more each time."""
+    """Return all accounts that a campaign could read, in order; those that it went back to once more each time."""
     with connection.begin():
         return [Reading(*row) for row in connection.execute(text(HELD), {"campaign": campaign})]
 
 
 def aliases(connection: Connection, campaign: int) -> dict[int, int]:
-    """Numbers that turned out to be other accounts, and which."""
+    """Return numbers that turned out to be other accounts, and which."""
     with connection.begin():
         rows = connection.execute(text(ALIASES), {"campaign": campaign}).all()
     return {int(node): int(why.removeprefix(SAME_AS)) for node, why in rows}
@@ -68,7 +68,7 @@ def links(connection: Connection, campaign: int, acts: Sequence[str] = READ) -> 
 
 
 def searches(connection: Connection, campaign: int) -> int:
-    """How many searches of a campaign were answered."""
+    """Return how many searches of a campaign were answered."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     told = select(func.count()).select_from(outcome).join(pick, both)
     with connection.begin():
@@ -77,13 +77,13 @@ def searches(connection: Connection, campaign: int) -> int:
 
 
 def whos(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
-    """How the platform calls some accounts; the forgotten are not among them."""
+    """Return how the platform calls some accounts; the forgotten are not among them."""
     with connection.begin():
         return named(connection, nodes)
 
 
 def named(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
-    """The same, called in a transaction."""
+    """Return the same, called in a transaction."""
     columns = select(account.c.node, account.c.platform_id, account.c.username)
     lookup = Lookup(connection, columns.where(among(connection, account.c.node), account.c.forgotten_at.is_(None)))
     rows = chain.from_iterable(lookup.rows(piece) for piece in _pieces(nodes))
@@ -91,7 +91,7 @@ def named(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
 
 
 def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[int | None]:
-    """The node of each account in this database, found by its id, else by its name; None: it is not there."""
+    """Return the node of each account in this database, found by its id, else by its name; None: it is not there."""
     columns = select(account.c.node, account.c.platform_id, account.c.handle, account.c.profile_at)
     ours = account.c.platform == literal_column(f"'{platform}'")  # a Lookup has no other parameter
     plain = columns.where(ours, account.c.forgotten_at.is_(None))
@@ -111,7 +111,7 @@ def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[in
 
 
 def read_by_any(connection: Connection, nodes: Iterable[int]) -> set[int]:
-    """Which of some accounts any campaign of the database has read; of others it may have stray posts."""
+    """Return which of some accounts any campaign of the database has read; of others it may have stray posts."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     told = select(outcome.c.node).join_from(outcome, pick, both).where(among(connection, outcome.c.node))
     with connection.begin():
@@ -190,7 +190,7 @@ class _Visited:
 
 
 def _reads() -> ColumnElement[bool]:
-    """The condition that a pick reads an account; without parameters, as a Lookup has none but its keys."""
+    """Return the condition that a pick reads an account; without parameters, as a Lookup has none but its keys."""
     return pick.c.act.in_([literal_column(f"'{act}'") for act in READ])
 
 

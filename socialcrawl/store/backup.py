@@ -64,7 +64,7 @@ def _free(where: Where, file: Path, *, force: bool) -> None:
 
 
 def _a_copy(file: Path) -> bool:
-    """Whether a file is of those that a backup may replace, by its first bytes."""
+    """Return whether a file is of those that a backup may replace, by its first bytes."""
     try:
         with file.open("rb") as opened:
             first = opened.read(len(COPIES[0]))
@@ -119,7 +119,7 @@ def _dumped(where: Server, part: Path, file: Path) -> None:
 
 
 def _environment(where: Server) -> dict[str, str]:
-    """The environment of a program that speaks to the server as libpq would: argv can be read by everybody.
+    """Return the environment of a program that speaks to the server as libpq would: argv can be read by everybody.
 
     Raises:
         StoreError: the URL cannot be understood. It may hold a password, so that the message does not show it.

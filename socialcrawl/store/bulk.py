@@ -92,7 +92,7 @@ Bulk = Statement | _Json
 def inserting(
     connection: Connection, table: Table, names: Sequence[str], conflict: Conflict = "error", key: str | None = None
 ) -> Bulk:
-    """An INSERT of the named columns; `key` is the column by which a row is known to be there, if it is renewed.
+    """Return an INSERT of the named columns; `key` is the column by which a row is known to be there, if it is renewed.
 
     The floats in its rows have to be finite.
     """
@@ -107,7 +107,7 @@ def inserting(
 
 
 def updating(connection: Connection, table: Table, names: Sequence[str], key: str) -> Bulk:
-    """An UPDATE of the named columns of the row whose column `key` is given last."""
+    """Return an UPDATE of the named columns of the row whose column `key` is given last."""
     if connection.dialect.name == "postgresql":
         rows = _rows(table, (*names, key))
         values = {name: rows.c[_short(place)] for place, name in enumerate(names)}
@@ -117,13 +117,13 @@ def updating(connection: Connection, table: Table, names: Sequence[str], key: st
 
 
 def renewing(connection: Connection, table: Table, names: Sequence[str], key: str) -> Statement:
-    """An UPDATE of the named columns of one row, whose column `key` is given last."""
+    """Return an UPDATE of the named columns of one row, whose column `key` is given last."""
     plain = update(table).where(table.c[key] == bindparam("the_key"))
     return Statement(connection, plain.values({name: bindparam(name) for name in names}), (*names, "the_key"))
 
 
 def setting(connection: Connection, table: Table, names: Sequence[str], keys: Sequence[str]) -> Bulk:
-    """An UPDATE of the named columns of the row whose columns `keys` are given last; each row once."""
+    """Return an UPDATE of the named columns of the row whose columns `keys` are given last; each row once."""
     whole, places = (*names, *keys), range(len(names), len(names) + len(keys))
     if connection.dialect.name == "postgresql":
         rows = _rows(table, whole)
@@ -137,7 +137,7 @@ def setting(connection: Connection, table: Table, names: Sequence[str], keys: Se
 
 
 def adding(connection: Connection, table: Table, names: Sequence[str], returning: str | None = None) -> Statement:
-    """An INSERT of one row at a time, whose column `returning` can be read from the result."""
+    """Return an INSERT of one row at a time, whose column `returning` can be read from the result."""
     statement = insert(table).values({name: bindparam(name) for name in names})
     return Statement(connection, statement.returning(table.c[returning]) if returning else statement, names)
 
@@ -151,7 +151,7 @@ class Lookup:
         self._server = connection.dialect.name == "postgresql"
 
     def rows(self, keys: Sequence[str | int | None]) -> Sequence[Any]:
-        """The rows of all keys, in no particular order; none for no keys."""
+        """Return the rows of all keys, in no particular order; none for no keys."""
         if not keys:
             return ()
         given: Any = {"keys": list(keys)} if self._server else (orjson.dumps(keys).decode(),)
@@ -159,14 +159,14 @@ class Lookup:
 
 
 def among(connection: Connection, key: Column[Any]) -> ColumnElement[bool]:
-    """The condition that a column is one of the keys of a Lookup."""
+    """Return the condition that a column is one of the keys of a Lookup."""
     if connection.dialect.name == "postgresql":
         return key == func.any(bindparam("keys", type_=ARRAY(key.type)))
     return key.in_(select(each(connection, "keys").c.value))
 
 
 def each(connection: Connection, name: str) -> FromClause:
-    """The texts or numbers of the parameter `name`, a JSON list, as rows with a column `value`."""
+    """Return the texts or numbers of the parameter `name`, a JSON list, as rows with a column `value`."""
     if connection.dialect.name == "postgresql":
         return func.json_array_elements_text(cast(bindparam(name), JSON)).table_valued("value")
     return func.json_each(bindparam(name)).table_valued("value")
@@ -179,7 +179,7 @@ def _rows(table: Table, names: Sequence[str]) -> Any:
 
 
 def _short(place: int) -> str:
-    """The name of a column in the JSON of a row: it stands there once a row."""
+    """Return the name of a column in the JSON of a row: it stands there once a row."""
     return f"c{place}"
 
 

@@ -73,7 +73,7 @@ def campaign(
     counting: Counting | None = None,
     fixed: Collection[str] = (),
 ) -> int:
-    """The campaign.id of the campaign named in `settings`, which is begun if it is new.
+    """Return the campaign.id of the campaign named in `settings`, which is begun if it is new.
 
     Settings that differ from those it ran with last are kept as its next version. Another identity is taken up where
     `change` allows it, all in one transaction: a new epoch begins, and where the topic is another one, whatever was
@@ -134,7 +134,7 @@ def keywords_of(where: Where, name: str) -> set[str]:
 
 
 def line(connection: Connection, campaign: int, current: Sequence[str]) -> Line:
-    """What the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
+    """Return what the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
     with connection.begin():
         known = connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one()
         return Line(*queries_of(orjson.loads(known), current), epochs.topics(connection, campaign))
@@ -225,7 +225,7 @@ class _Moved:
         self.connection.execute(update(table).where(table.c.id == self.campaign).values(values))
 
     def _seats(self, held: list[Seat], platform: str, now: str) -> list[Seat]:
-        """The seats with the names of the file; the names were looked up in their order, and then asked."""
+        """Return the seats with the names of the file; the names were looked up in their order, and then asked."""
         given = self.given.get("seeds", {}).get("usernames") or []
         names = [seat for seat in held if isinstance(seat, str)]
         numbers = Nodes(self.connection, platform).enlisted(names, now)

@@ -29,7 +29,7 @@ class Charges(Protocol):
     """The resources that were billed, by UTC day and credential."""
 
     def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
-        """How many different `resources` were not yet billed to `credential` on `day`; they are from now on.
+        """Return how many different `resources` were not yet billed to `credential` on `day`; they are from now on.
 
         Args:
             day: as `2026-01-31`.
@@ -58,7 +58,7 @@ class MemoryCharges:
 
 
 def bill(grant: Grant, reply: Reply, page: Page, tariff: Tariff | None, charges: Charges) -> Bill:
-    """The bill for a page; its resources are billed from now on.
+    """Return the bill for a page; its resources are billed from now on.
 
     Args:
         grant: what was sent, and with which credential.
@@ -78,7 +78,9 @@ def bill(grant: Grant, reply: Reply, page: Page, tariff: Tariff | None, charges:
 
 
 def day(grant_at: float, reply: Reply) -> str | None:
-    """The server's UTC day on which a request was certainly served, as `2026-01-31`; None if it may be either of two.
+    """Return the server's UTC day on which a request was certainly served, as `2026-01-31`.
+
+    None if it may be either of two.
 
     Args:
         grant_at: when the request was allowed to leave, by our clock (Unix seconds).
@@ -96,7 +98,7 @@ def day(grant_at: float, reply: Reply) -> str | None:
 
 
 def day_before(text: str) -> str:
-    """The day before a day, both as `2026-01-31`."""
+    """Return the day before a day, both as `2026-01-31`."""
     return (date.fromisoformat(text) - timedelta(1)).isoformat()
 
 

@@ -46,7 +46,7 @@ def _since(topic: Topic, keyword: str) -> int:
 
 
 def _differs(topic: Topic, keyword: str, stem: str) -> bool:
-    """Whether a keyword is an entity, or rule 1 took one of its ends for another kind of character."""
+    """Return whether a keyword is an entity, or rule 1 took one of its ends for another kind of character."""
     word = fold(stem).strip()
     if topic.entities.address(stem) or topic.entities.mark(word):
         return True

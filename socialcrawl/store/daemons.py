@@ -80,7 +80,7 @@ class Held:
     paused_by: Pauser | None = None
 
     def alive(self, now: float) -> bool:
-        """Whether a daemon has it: it has not let go, and was heard of a short while ago."""
+        """Return whether a daemon has it: it has not let go, and was heard of a short while ago."""
         return self.beat is not None and self.released is None and now - self.beat < EXPIRY
 
 
@@ -125,7 +125,7 @@ def left(connection: Connection, name: str, now: float) -> None:
 
 
 def asked(connection: Connection, name: str) -> bool:
-    """Whether somebody asked a daemon to stop."""
+    """Return whether somebody asked a daemon to stop."""
     with in_words(connection), unlocked(connection):
         return connection.execute(select(daemon.c.stop_at).where(daemon.c.id == name)).scalar() is not None
 
@@ -152,7 +152,7 @@ def resume(connection: Connection, names: Sequence[str], by: Pauser | None = Non
 
 
 def ask_to_stop(connection: Connection, now: float) -> list[Living]:
-    """The daemons that run campaigns of this database, which are now asked to stop."""
+    """Return the daemons that run campaigns of this database, which are now asked to stop."""
     with in_words(connection), connection.begin():
         found = _living(connection, now)
         mine = daemon.c.id.in_([one.id for one in found])
@@ -161,13 +161,13 @@ def ask_to_stop(connection: Connection, now: float) -> list[Living]:
 
 
 def living(connection: Connection, now: float) -> list[Living]:
-    """The daemons of this database that have not left and were heard of a short while ago."""
+    """Return the daemons of this database that have not left and were heard of a short while ago."""
     with in_words(connection), unlocked(connection):
         return _living(connection, now)
 
 
 def held(connection: Connection) -> list[Held]:
-    """All campaigns of the database, oldest first, and who runs them."""
+    """Return all campaigns of the database, oldest first, and who runs them."""
     mine = campaign.c.name, campaign.c.paused_at, campaign.c.paused_by
     joined = select(*mine, lease, daemon.c.host, daemon.c.pid).select_from(
         campaign.outerjoin(lease, lease.c.campaign == campaign.c.id).outerjoin(daemon, daemon.c.id == lease.c.daemon)

@@ -36,7 +36,7 @@ OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in
 
 
 def connect(where: Where, *, create: bool = True, durable: bool = False, busy: float | None = None) -> Connection:
-    """A connection to a database, its schema brought up to date.
+    """Return a connection to a database, its schema brought up to date.
 
     Args:
         where: the SQLite file, or the PostgreSQL server.
@@ -119,7 +119,10 @@ def closed(connection: Connection) -> None:
 
 
 def inode(where: Where) -> tuple[int, int] | None:
-    """What tells a database file from another that takes its place; None where it is not there, or is on a server."""
+    """Return what tells a database file from another that takes its place.
+
+    None where it is not there, or is on a server.
+    """
     if not isinstance(where, Path):
         return None
     try:
@@ -144,7 +147,9 @@ def identify(connection: Connection) -> str:
 
 
 def engine(where: Where, *, durable: bool = False, busy: float | None = None) -> Engine:
-    """An SQLAlchemy engine on a database. Its transactions are those of one writer: the others wait for their turn.
+    """Return an SQLAlchemy engine on a database.
+
+    Its transactions are those of one writer: the others wait for their turn.
 
     Raises:
         StoreError: the driver of PostgreSQL is not installed.
@@ -321,7 +326,7 @@ def upgrade(connection: Connection, *, announce: bool = True) -> None:
 
 
 def alembic_config() -> Any:
-    """The configuration of alembic, pointing at the migrations of the wheel or of the checkout."""
+    """Return the configuration of alembic, pointing at the migrations of the wheel or of the checkout."""
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()

@@ -78,7 +78,7 @@ def _told(
 
 
 def read_aliases(connection: Connection, campaign: int) -> dict[Node, Node]:
-    """The accounts of a campaign that turned out to be another one, by what was found last."""
+    """Return the accounts of a campaign that turned out to be another one, by what was found last."""
     same = select(outcome.c.node, outcome.c.missing).where(
         outcome.c.campaign == campaign, outcome.c.missing.startswith(SAME_AS)
     )
@@ -87,20 +87,20 @@ def read_aliases(connection: Connection, campaign: int) -> dict[Node, Node]:
 
 
 def find_forgotten(connection: Connection, campaign: int) -> set[int]:
-    """The numbers of the picks whose accounts were forgotten."""
+    """Return the numbers of the picks whose accounts were forgotten."""
     gone = select(outcome.c.n).where(outcome.c.campaign == campaign, outcome.c.missing == Reason.FORGOTTEN)
     return set(connection.execute(gone).scalars())
 
 
 def find_first_picks(connection: Connection, campaign: int) -> dict[int, int]:
-    """The first pick.n of each account and query that is asked before an estimator chooses."""
+    """Return the first pick.n of each account and query that is asked before an estimator chooses."""
     line = pick.c.act.in_((Act.SEARCH, Act.RESOLVE, Act.SEED, Act.WALK))
     rows = select(pick.c.node, func.min(pick.c.n)).where(pick.c.campaign == campaign, line).group_by(pick.c.node)
     return {int(node): int(n) for node, n in connection.execute(rows)}
 
 
 def find_searches(connection: Connection, campaign: int) -> list[Node]:
-    """The queries that a campaign has searched, in order."""
+    """Return the queries that a campaign has searched, in order."""
     mine = select(pick.c.node).where(pick.c.campaign == campaign, pick.c.act == Act.SEARCH)
     found = connection.execute(mine.group_by(pick.c.node).order_by(func.min(pick.c.n))).scalars()
     return [Node(node) for node in found]

@@ -11,13 +11,13 @@ ANEW = {TOPIC, "crawl"}  # what makes the scores and values of before speak of s
 
 
 def following(connection: Connection, campaign: int) -> int:
-    """The n of a campaign's next pick; called in a transaction."""
+    """Return the n of a campaign's next pick; called in a transaction."""
     last = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == campaign)
     return int(connection.execute(last).scalar_one()) + 1
 
 
 def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) -> int:
-    """The number of epochs begun: one for each campaign whose history changed, at its next pick.
+    """Return the number of epochs begun: one for each campaign whose history changed, at its next pick.
 
     What it knows of accounts (table standing) goes; its next run writes it anew.
 
@@ -44,7 +44,7 @@ def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) 
 
 
 def topics(connection: Connection, campaign: int) -> list[int]:
-    """The first pick.n under each new topic of a campaign, in order; none where it has had one topic only.
+    """Return the first pick.n under each new topic of a campaign, in order; none where it has had one topic only.
 
     Values and links of all picks are those of the last topic; features of picks before it are those of older ones.
     Called in a transaction.

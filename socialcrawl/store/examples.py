@@ -27,7 +27,7 @@ READ = f"select s.id, s.text {QUIET} order by s.id"
 
 
 def found(connection: Connection, campaign: int, most: int) -> list[str]:
-    """The texts of the posts that the platform's search found for a campaign, as it ranked them.
+    """Return the texts of the posts that the platform's search found for a campaign, as it ranked them.
 
     Where the campaign was given what an earlier one of the database had been answered, these are its posts too.
 
@@ -69,6 +69,6 @@ def _spread(rows: Iterator[tuple[str, str]], without: set[str], most: int, count
 
 
 def _found(connection: Connection, campaign: int) -> list[str]:
-    """The ids of the posts that searches of a campaign found, each once, in their order."""
+    """Return the ids of the posts that searches of a campaign found, each once, in their order."""
     pages = connection.execute(text(SEARCHED), {"campaign": campaign}).scalars()
     return list(dict.fromkeys(str(one) for page in pages for one in orjson.loads(page)))

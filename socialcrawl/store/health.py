@@ -56,7 +56,7 @@ def readable(where: Where) -> Iterator[Connection]:
 
 
 def missing(where: Where) -> bool:
-    """Whether a database is a file that is not there."""
+    """Return whether a database is a file that is not there."""
     return isinstance(where, Path) and not where.exists()
 
 
@@ -90,7 +90,7 @@ def schema(connection: Connection) -> str:
 
 
 def usable(connection: Connection, where: Where) -> bool:
-    """Whether there is anything of ours to be read; False for a file without tables.
+    """Return whether there is anything of ours to be read; False for a file without tables.
 
     Raises:
         StoreError: the database is another program's, or a newer socialcrawl's.
@@ -115,7 +115,7 @@ def check_ours(state: str, where: Where) -> str:
 
 
 def wanting(connection: Connection) -> list[str]:
-    """What keeps a server from serving us, in words; nothing for a file, or where all is well."""
+    """Return what keeps a server from serving us, in words; nothing for a file, or where all is well."""
     if connection.dialect.name != "postgresql":
         return []
     asked = (
@@ -140,7 +140,10 @@ def wanting(connection: Connection) -> list[str]:
 
 
 def faults(connection: Connection) -> list[str]:
-    """What SQLite finds wrong with a database, the first few faults; none, if it is sound. A server checks its own."""
+    """Return what SQLite finds wrong with a database, the first few faults; none, if it is sound.
+
+    A server checks its own.
+    """
     if connection.dialect.name != "sqlite":
         return []
     with connection.begin():

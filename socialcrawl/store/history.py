@@ -132,7 +132,7 @@ def _columns(rows: list[tuple[Any, ...]], links: Links, names: Sequence[str], *,
 
 
 def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """All but the last batch, which may have more picks."""
+    """Return all but the last batch, which may have more picks."""
     end = len(rows)
     while end and rows[end - 1][1] == rows[-1][1]:
         end -= 1
@@ -140,7 +140,7 @@ def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _features(texts: Sequence[str | None], names: Sequence[str]) -> NDArray[np.float64]:
-    """The features as picked, from the JSON of table `pick`, a row a pick; NaN where there are none."""
+    """Return the features as picked, from the JSON of table `pick`, a row a pick; NaN where there are none."""
     x = np.full((len(texts), len(names)), np.nan)
     places = np.array([i for i, text in enumerate(texts) if text], np.int64)
     with uncollected():

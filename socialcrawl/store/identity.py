@@ -44,7 +44,7 @@ class Difference(NamedTuple):
 
 
 def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Collection[str]) -> list[Difference]:
-    """Where two identities differ, in the order of `given`; `barred` are names that were forgotten.
+    """Return where two identities differ, in the order of `given`; `barred` are names that were forgotten.
 
     What is not there is the same as what says nothing.
     """
@@ -61,7 +61,7 @@ def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Colle
 
 
 def parts(found: Sequence[Difference]) -> list[str]:
-    """The parts of the identity that differ, as an epoch names them."""
+    """Return the parts of the identity that differ, as an epoch names them."""
     sections = dict.fromkeys(one.section for one in found)
     return [*(part for part in PARTS if part in sections), *(part for part in sections if part not in PARTS)]
 
@@ -104,7 +104,7 @@ def _is_fixed(one: Difference, fixed: Collection[str]) -> bool:
 
 
 def texts_of(identity: Mapping[str, Any]) -> list[str]:
-    """The texts of all queries that a campaign ever had, in order: the first is node -1, the next -2.
+    """Return the texts of all queries that a campaign ever had, in order: the first is node -1, the next -2.
 
     Campaigns of older programs kept none: theirs are the searches of their topic.
     """
@@ -118,7 +118,7 @@ def texts_of(identity: Mapping[str, Any]) -> list[str]:
 
 
 def queries_of(identity: Mapping[str, Any], current: Sequence[str]) -> tuple[list[str], list[Node]]:
-    """All texts of a campaign's queries in order, and the nodes of the `current` ones.
+    """Return all texts of a campaign's queries in order, and the nodes of the `current` ones.
 
     A text that the campaign had before keeps its number; new ones come last.
     """

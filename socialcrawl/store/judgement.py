@@ -113,7 +113,7 @@ def rank_correlation(score: Floats, value: Floats) -> float | None:
 
 
 def regret(score: Floats, value: Floats) -> float | None:
-    """What the order of m scores finds later than the best order of the values (>= 0) would: from 0 to below 1.
+    """Return what the order of m scores finds later than the best order of the values (>= 0) would: from 0 to below 1.
 
     None without picks; 0 where nothing was to be found.
     """
@@ -126,7 +126,7 @@ def regret(score: Floats, value: Floats) -> float | None:
 def scored_of(
     history: Sequence[tuple[Batch, Sequence[Outcome]]], shadows: Mapping[int, Mapping[str, float]]
 ) -> Scored | None:
-    """What the estimators thought of the picks of a history; `shadows` are scores by pick.n and name.
+    """Return what the estimators thought of the picks of a history; `shadows` are scores by pick.n and name.
 
     Asked about are those who looked on last. None: nobody ever did.
     """
@@ -144,12 +144,12 @@ def scored_of(
 
 
 def _groups(numbers: Floats) -> list[Floats]:
-    """The numbers in groups of `GROUP` or some more, of nearly equal size; one group where there are fewer."""
+    """Return the numbers in groups of `GROUP` or some more, of nearly equal size; one group where there are fewer."""
     return np.array_split(numbers, max(1, len(numbers) // GROUP))
 
 
 def _areas(score: Floats, value: Floats) -> Floats:
-    """The value found after each pick, summed, by the order of the scores: float64, one for each group."""
+    """Return the value found after each pick, summed, by the order of the scores: float64, one for each group."""
     return np.array([_area(*pair) for pair in zip(_groups(score), _groups(value), strict=True)])
 
 
@@ -159,14 +159,14 @@ def _area(score: Floats, value: Floats) -> float:
 
 
 def _lower(more: Floats, best: Floats, comparisons: int) -> Interval | None:
-    """How much lower a regret is that finds `more` in each group, of which `best` were to be found."""
+    """Return how much lower a regret is that finds `more` in each group, of which `best` were to be found."""
     if len(more) < LEAST or not best.any():
         return None
     return mean_of(more / best.mean(), 1.0 - (1.0 - CONFIDENCE) / comparisons)
 
 
 def _ranks(numbers: Floats) -> Floats:
-    """The ranks around their mean, equals with the mean of theirs."""
+    """Return the ranks around their mean, equals with the mean of theirs."""
     _, place, many = np.unique(numbers, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(many) - (many + len(numbers)) / 2.0)[place]
     return ranks

@@ -45,5 +45,5 @@ def away(table: str) -> None:
 
 
 def held(table: str) -> bool:
-    """Whether something of `table` was kept."""
+    """Return whether something of `table` was kept."""
     return sa.inspect(op.get_bind()).has_table(f"kept_{table}")

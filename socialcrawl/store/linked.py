@@ -47,13 +47,13 @@ class Linked(NamedTuple):
 
 
 def numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
-    """The cells of a query for whole numbers, row after row, int64; called in a transaction."""
+    """Return the cells of a query for whole numbers, row after row, int64; called in a transaction."""
     with driven(connection, query) as cursor:
         return np.fromiter(chain.from_iterable(cursor), np.int64)
 
 
 def linked(connection: Connection, campaign: int, first: int, last: int) -> Linked:
-    """The links of picks `first` to `last` of a campaign; called in a transaction."""
+    """Return the links of picks `first` to `last` of a campaign; called in a transaction."""
     some = (link.c.campaign == campaign) & link.c.n.between(first, last)
     place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
     whole = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
@@ -107,7 +107,7 @@ class Links:
             self._process = None
 
     def of(self, first: int, last: int) -> Linked:
-        """The links of picks `first` to `last`."""
+        """Return the links of picks `first` to `last`."""
         while self._process is not None and self._next <= last:
             self._read(self._process)
         if self._process is None:
@@ -148,7 +148,7 @@ def serve(path: str, campaign: int, piece: int) -> None:
 
 
 def _filled(stream: BufferedReader, column: NDArray[Any]) -> bool:
-    """Whether a stream had enough to fill an array."""
+    """Return whether a stream had enough to fill an array."""
     view = column.view(np.uint8).data
     done = 0
     while done < len(view):

@@ -23,7 +23,7 @@ PROFILE = (
 
 
 def called(name: str) -> Who:
-    """The account that a person names: by its username, or by an id that says itself that it is one.
+    """Return the account that a person names: by its username, or by an id that says itself that it is one.
 
     The DID of an account of Bluesky is one, and so is the address of a page, which is its name too.
     """
@@ -65,7 +65,7 @@ class Nodes:
         self._nameless.clear()
 
     def number(self, everyone: Iterable[Who], now: str) -> dict[Who, int]:
-        """The number of each account; unknown ones are stored with the next numbers, first seen at `now`."""
+        """Return the number of each account; unknown ones are stored with the next numbers, first seen at `now`."""
         if len(self._by_id) + len(self._by_handle) > REMEMBERED:
             self.forget()
         whos = list(dict.fromkeys(everyone))
@@ -103,16 +103,16 @@ class Nodes:
         return {claim: SameAs(Node(by_handle[handle])) for handle, claim in claims if claim != by_handle[handle]}
 
     def known(self, ids: Sequence[str]) -> list[int]:
-        """The numbers of those accounts of some platform ids that are known."""
+        """Return the numbers of those accounts of some platform ids that are known."""
         return [node for _, node, _ in self._ids.rows(ids)]
 
     def by_name_only(self, handles: Sequence[str]) -> dict[str, int]:
-        """The first account of each name, in lower case, that was stored by this name and has no id still."""
+        """Return the first account of each name, in lower case, that was stored by this name and has no id still."""
         found = sorted((node, handle) for handle, node, key in self._names.rows(handles) if key is None)
         return {handle: node for node, handle in reversed(found)}
 
     def enlisted(self, names: Sequence[str], now: str) -> dict[str, Node]:
-        """The nodes of accounts that a person names, by these names; see `SqlStore.enlist`."""
+        """Return the nodes of accounts that a person names, by these names; see `SqlStore.enlist`."""
         whos = {name: called(name) for name in names}
         numbers = self.number(whos.values(), now)
         claims = self.by_name_only([name.lower() for name in names])

@@ -10,7 +10,7 @@ LATEST = 200  # answers that are looked at
 
 
 def refresh_rate(connection: Connection, number: int) -> int | None:
-    """The refresh rate that was chosen for the campaign with that id; None: none was yet."""
+    """Return the refresh rate that was chosen for the campaign with that id; None: none was yet."""
     with in_words(connection), connection.begin():
         found = connection.execute(select(campaign.c.refresh_rate).where(campaign.c.id == number)).scalar_one()
     return None if found is None else int(found)
@@ -23,7 +23,7 @@ def keep_refresh_rate(connection: Connection, number: int, rate: int) -> None:
 
 
 def latencies(connection: Connection, number: int) -> list[float]:
-    """The seconds that the latest answers to a campaign took, oldest first."""
+    """Return the seconds that the latest answers to a campaign took, oldest first."""
     sent = select(request.c.sent_at, request.c.arrived_at).where(
         request.c.campaign == number, request.c.kind.in_([kind for kind in USEFUL if kind != ReplyKind.HELD])
     )

@@ -30,19 +30,19 @@ class Status(NamedTuple):
 
 
 def found(connection: Connection, campaign: int) -> NDArray[np.bool_]:
-    """Whether each test of a campaign found an active account, in the order of the tests, bool[tests]."""
+    """Return whether each test of a campaign found an active account, in the order of the tests, bool[tests]."""
     with connection.begin():
         values = connection.execute(text(FOUND), {"campaign": campaign}).scalars()
         return np.fromiter((value > 0 for value in values), np.bool_)
 
 
 def statuses(connection: Connection, campaign: int) -> list[Status]:
-    """What became of the accounts that were tested, most first."""
+    """Return what became of the accounts that were tested, most first."""
     with connection.begin():
         return [Status(*row) for row in connection.execute(text(STATUSES), {"campaign": campaign})]
 
 
 def whos(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
-    """How the platform calls some accounts, in their order."""
+    """Return how the platform calls some accounts, in their order."""
     known = audits.whos(connection, nodes)
     return [known.get(node, Who(None, None)) for node in nodes]

@@ -18,14 +18,14 @@ def join_transaction(connection: Connection) -> AbstractContextManager[Any]:
 
 
 def pick(row: Row[Any], columns: Sequence[str] = COLUMNS) -> Pick:
-    """The pick of a row of table `pick`, whose features are called `columns`."""
+    """Return the pick of a row of table `pick`, whose features are called `columns`."""
     features = orjson.loads(row.features) if row.features else {}
     x = tuple(float("inf") if features[c] is None else float(features[c]) for c in columns) if features else ()
     return Pick(row.n, Node(row.node), Act(row.act), row.score, x, row.since or "")
 
 
 def reply(row: Row[Any]) -> Reply:
-    """The reply of a settled row of table `request`, its answer reduced to counts."""
+    """Return the reply of a settled row of table `request`, its answer reduced to counts."""
     date, limits = answers.from_headers(row.headers)
     return Reply(
         ReplyKind(row.kind),

@@ -44,7 +44,7 @@ KINDS = {"Integer": "integer", "Float": "number", "Boolean": "boolean", "LargeBi
 
 
 def page() -> str:
-    """The page, Markdown."""
+    """Return the page, Markdown."""
     return "\n".join([HEAD + KEYS, *_diagram(), "", *_views(), *_tables(), *_questions()])
 
 

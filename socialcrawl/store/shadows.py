@@ -38,7 +38,7 @@ WHERE = "\n  and s{0}.campaign = :campaign and s{0}.n = s0.n and s{0}.estimator 
 
 
 def judgement(connection: Connection, name: str) -> Judgement | None:
-    """How well the estimators of the campaign `name` guessed so far; None where nobody looked on."""
+    """Return how well the estimators of the campaign `name` guessed so far; None where nobody looked on."""
     found = scored(connection, name)
     return None if found is None else judged(found)
 

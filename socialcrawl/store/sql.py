@@ -83,7 +83,9 @@ class SqlStore:
         closed(self.connection)
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
-        """The nodes of accounts that a person names, the same again whenever asked; unknown ones are stored by name.
+        """Return the nodes of accounts that a person names, the same again whenever asked.
+
+        Unknown ones are stored by name.
 
         An account that was once stored by name only stays what the name stands for, also when it turned out to be
         another one: the history of a campaign tells so itself.
@@ -126,7 +128,7 @@ class SqlStore:
             return self._held.reply(request, now)
 
     def strangers(self, nodes: Sequence[Node], now: float) -> Sequence[Who]:
-        """Those of some accounts whose profiles have to be asked for; none where no answer is taken again."""
+        """Return those of some accounts whose profiles have to be asked for; none where no answer is taken again."""
         if self._held is None or self._held.reuse.hours <= 0:
             return ()
         with self._transaction():

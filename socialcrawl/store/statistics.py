@@ -148,7 +148,7 @@ def done(
     *,
     linked: bool | None = None,
 ) -> Done:
-    """What the campaign `name` has done and spent; nothing, if this database does not have it.
+    """Return what the campaign `name` has done and spent; nothing, if this database does not have it.
 
     Args:
         connection: the database.
@@ -210,7 +210,7 @@ def stored(connection: Connection, name: str, platform: str, since: float, day: 
 
 
 def _dataset(connection: Connection, campaign: int, platform: str, *, linked: bool) -> dict[str, int]:
-    """What `Done` says of an old dataset."""
+    """Return what `Done` says of an old dataset."""
     members = IMPORTED + (LINKED if linked else "")
     size, due, named, others = _one(connection, DATASET.format(members=members), campaign=campaign, platform=platform)
     return {"dataset": size, "tested": size - due, "named": named, "again": min(named, others)}
@@ -284,7 +284,7 @@ def _recent(sql: str, table: str, since: Mapping[str, int]) -> str:
 
 
 def spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]:
-    """The requests of a campaign and what they cost, in mills, by the act that they served ("" for none)."""
+    """Return the requests of a campaign and what they cost, in mills, by the act that they served ("" for none)."""
     with connection.begin():
         rows = connection.execute(text(SPENDING), {"name": name}).all()
     return {act: (requests, int(money)) for act, requests, money in rows}

@@ -116,7 +116,7 @@ class ElsewhereError(SettingsError):
 
 
 def platform_meant(connection: Connection, given: str | None) -> str:
-    """The platform that a person means: the one `given`, or the only one of the database (x in an empty one).
+    """Return the platform that a person means: the one `given`, or the only one of the database (x in an empty one).
 
     Raises:
         ElsewhereError: the database has nothing of the one given.
@@ -149,7 +149,7 @@ def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
 
 
 def summary(connection: Connection, name: str | None = None, most: int = 15) -> Summary:
-    """The summary of the campaign `name`, or of the newest, with its `most` best accounts.
+    """Return the summary of the campaign `name`, or of the newest, with its `most` best accounts.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.
@@ -182,7 +182,7 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
 
 
 def _total(values: NDArray[np.float64]) -> float:
-    """The sum in order, as the crawl adds them up: `np.sum` adds in pairs."""
+    """Return the sum in order, as the crawl adds them up: `np.sum` adds in pairs."""
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
 
 

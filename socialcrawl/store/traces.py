@@ -137,7 +137,7 @@ class Traces:
         self.connection = connection
 
     def begun(self, name: str | None) -> Begun:
-        """The campaign `name`, or the newest.
+        """Return the campaign `name`, or the newest.
 
         Raises:
             StoreError: there is no such campaign; the message names those there are.
@@ -147,7 +147,7 @@ class Traces:
         return Begun(number, title, platform, orjson.loads(settings), orjson.loads(identity))
 
     def known(self, campaign: Begun, user: str) -> Known | None:
-        """The account with that username or id; of several the one that was asked, has an id, was seen last."""
+        """Return the account with that username or id; of several the one that was asked, has an id, was seen last."""
         names = {"handle": user.lower(), "key": user, "platform": campaign.platform, "campaign": campaign.id}
         found = self._rows(BY_KEY, **names)
         if not found:
@@ -156,18 +156,18 @@ class Traces:
         return Known(Node(row.node), row.platform_id, row.username, row.forgotten_at, row.picks)
 
     def versions(self, campaign: Begun) -> list[Version]:
-        """The settings of a campaign, each time they changed, the oldest first."""
+        """Return the settings of a campaign, each time they changed, the oldest first."""
         with reading.join_transaction(self.connection):
             known = versions(self.connection, campaign.id)
         return known or [Version(0, "", 0, campaign.settings, [])]
 
     def topics(self, campaign: int) -> list[int]:
-        """The first pick.n under each new topic of a campaign."""
+        """Return the first pick.n under each new topic of a campaign."""
         with reading.join_transaction(self.connection):
             return topics(self.connection, campaign)
 
     def enlisted(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
-        """The nodes of the seats of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
+        """Return the nodes of the seats of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
         nodes = []
         for name in usernames:
             if not isinstance(name, str):
@@ -182,7 +182,7 @@ class Traces:
         return nodes
 
     def asks(self, campaign: int, node: Node) -> list[Ask]:
-        """Every decision to ask an account, in order."""
+        """Return every decision to ask an account, in order."""
         return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
 
     def steps(self, campaign: int) -> Steps:
@@ -211,7 +211,7 @@ class Traces:
         return [(Node(row[0]), row[1]) for row in found]
 
     def led(self, campaign: int, nodes: Sequence[Node], before: int) -> list[Led]:
-        """The links to any of `nodes` that were found by decisions before number `before`, in order."""
+        """Return the links to any of `nodes` that were found by decisions before number `before`, in order."""
         found = [
             Led(row[0], Node(row[1]), *row[2:])
             for node in nodes
@@ -220,7 +220,7 @@ class Traces:
         return sorted(found, key=lambda link: link.n)
 
     def names(self, nodes: Iterable[Node]) -> dict[Node, str]:
-        """How accounts are called: username, else id, else `account N`."""
+        """Return how accounts are called: username, else id, else `account N`."""
         found = {}
         for node in dict.fromkeys(nodes):
             rows = self._rows(NAMED, node=node)
@@ -228,11 +228,11 @@ class Traces:
         return found
 
     def epochs(self, campaign: int) -> list[tuple[int, int, str, str]]:
-        """The changes of a campaign's history: (number, first pick.n, when, why)."""
+        """Return the changes of a campaign's history: (number, first pick.n, when, why)."""
         return [tuple(row) for row in self._rows(EPOCHS, campaign=campaign)]
 
     def forgotten(self, platform: str, user: str) -> str | None:
-        """Why somebody of that name or id was forgotten; None: nobody was."""
+        """Return why somebody of that name or id was forgotten; None: nobody was."""
         from socialcrawl.store.erasure.tombstones import reasons  # noqa: PLC0415
 
         with reading.join_transaction(self.connection):
@@ -242,20 +242,23 @@ class Traces:
         return found.get(user)
 
     def history(self, campaign: Begun, columns: Sequence[str] = COLUMNS) -> History:
-        """All that the campaign did, as its own crawl folds it; `columns` are the names of its picks' features."""
+        """Return all that the campaign did, as its own crawl folds it.
+
+        `columns` are the names of its picks' features.
+        """
         return Finished(self.connection, campaign.id, partial(reading.join_transaction, self.connection), columns)
 
     def span(self, campaign: Begun) -> tuple[float, float]:
-        """When the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
+        """Return when the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
         first, last = self._rows(SPAN, campaign=campaign.id)[0]
         return (0.0, 0.0) if first is None else (unix(first), unix(last))
 
     def campaigns(self) -> list[str]:
-        """The names of the campaigns, oldest first."""
+        """Return the names of the campaigns, oldest first."""
         return [name for _, name in campaigns(self.connection)]
 
     def stands(self, campaign: Begun) -> bool:
-        """Whether tables `standing` or `sampled` have anything of a campaign."""
+        """Return whether tables `standing` or `sampled` have anything of a campaign."""
         either = "select 1 from standing where campaign = :campaign union select 1 from sampled"
         return bool(self._rows(f"{either} where campaign = :campaign limit 1", campaign=campaign.id))
 

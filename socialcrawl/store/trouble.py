@@ -14,7 +14,7 @@ SAFE = "everything that was stored is safe"
 
 
 def told(error: DBAPIError | sqlite3.DatabaseError, where: Where | str) -> StoreError:
-    """The error of the database at `where` as one that says what to do."""
+    """Return the error of the database at `where` as one that says what to do."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     name = type(cause).__module__.split(".", maxsplit=1)[0]
     words = _server(cause, where) if name == "psycopg" else _file(str(cause).lower(), cause, where)

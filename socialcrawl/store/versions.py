@@ -30,7 +30,7 @@ class Version(NamedTuple):
 
 
 def versions(connection: Connection, campaign: int) -> list[Version]:
-    """All versions of a campaign, the oldest first; called in a transaction."""
+    """Return all versions of a campaign, the oldest first; called in a transaction."""
     rows = connection.execute(select(version).where(version.c.campaign == campaign).order_by(version.c.number))
     return [
         Version(row.number, row.at, row.first, orjson.loads(row.settings), orjson.loads(row.changed)) for row in rows
@@ -46,14 +46,14 @@ def latest(connection: Connection, name: str) -> dict[str, Any] | None:
 
 
 def in_force(known: Iterable[Version], n: int) -> Version:
-    """The version under which pick `n` was, or would be, decided; `known` are all, the oldest first."""
+    """Return the version under which pick `n` was, or would be, decided; `known` are all, the oldest first."""
     return [one for number, one in enumerate(known) if one.first <= n or not number][-1]
 
 
 def renewed(
     connection: Connection, campaign: int, settings: dict[str, Any], now: str, also: Iterable[str] = ()
 ) -> list[str]:
-    """The keys of the settings that changed since the last version; where any did, a new one is stored.
+    """Return the keys of the settings that changed since the last version; where any did, a new one is stored.
 
     Args:
         connection: the database, in a transaction.
@@ -81,13 +81,13 @@ def first(connection: Connection, campaign: int, settings: dict[str, Any], now: 
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The dotted keys whose settings differ, sorted; a key that is not there is one without a value."""
+    """Return the dotted keys whose settings differ, sorted; a key that is not there is one without a value."""
     old, new = dict(leaves(before)), dict(leaves(after))
     return sorted(key for key in {*old, *new} if _plain(key, old.get(key)) != _plain(key, new.get(key)))
 
 
 def empty(value: object) -> bool:
-    """Whether a setting says nothing: None, no text, nothing in a list or table."""
+    """Return whether a setting says nothing: None, no text, nothing in a list or table."""
     return value is None or value in ("", [], {})
 
 

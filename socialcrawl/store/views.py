@@ -26,7 +26,10 @@ class View:
         return f"create view {self.name} ({', '.join(self.columns)}) as\n{self.sql}"
 
     def comments(self) -> Iterator[str]:
-        """The statements by which PostgreSQL keeps what the view and its columns are; SQLite keeps no comments."""
+        """Yield the statements by which PostgreSQL keeps what the view and its columns are.
+
+        SQLite keeps no comments.
+        """
         yield f"comment on view {self.name} is {_quoted(self.comment)}"
         for column, comment in self.columns.items():
             yield f"comment on column {self.name}.{column} is {_quoted(comment)}"

@@ -87,7 +87,7 @@ class Writes:
         return int(self._reserve.one(self._reservation(grant)).scalar_one())
 
     def digest(self, asked: Request) -> str:
-        """The hash by which equal questions to one server are found: 32 hexadecimal digits."""
+        """Return the hash by which equal questions to one server are found: 32 hexadecimal digits."""
         question = [self.platform, self.server, asked.endpoint, asked.params]
         return blake2b(orjson.dumps(question, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
 

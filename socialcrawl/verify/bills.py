@@ -157,7 +157,7 @@ class Bills:
 
 
 def _prices(story: Story) -> tuple[Policy | None, str | None]:
-    """The price table of a campaign; None, and why, where it is a file that is not here."""
+    """Return the price table of a campaign; None, and why, where it is a file that is not here."""
     own = ((story.settings or {}).get("source") or {}).get("policy")
     if own is None:
         return policy(story.begun.platform), None

@@ -185,13 +185,13 @@ class Outcomes:
                 self.matches.differ(f"post {key}", "occurrences", 0, counts[key])
 
     def _why(self, row: Any, read: Sum, unlisted: set[int]) -> str | None:
-        """Why what a pick has read may differ from what was stored then; None where it may not."""
+        """Return why what a pick has read may differ from what was stored then; None where it may not."""
         if row.n in unlisted:
             return NOT_LISTED
         return next((self._doubts[key] for key in read.first if key in self._doubts), None)
 
     def _names(self, picks: Sequence[Any]) -> Mapping[int, Who]:
-        """What those are called whom a walk read, as that may tell who is on topic."""
+        """Return what those are called whom a walk read, as that may tell who is on topic."""
         walks = [row.node for row in picks if row.act == Act.WALK]
         return called(self.connection, walks) if walks and self._judges else {}
 
@@ -220,7 +220,7 @@ class Outcomes:
             self._linked(row, links, read, why or self._lacking.parts)
 
     def _value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
-        """The value of who was read, and why it may have been another."""
+        """Return the value of who was read, and why it may have been another."""
         if row.act != Act.WALK or self._judges is None:
             return worth(hits), None
         whose, broad = self._judges
@@ -291,7 +291,7 @@ class Outcomes:
             self.links.differ(place, "order of links", [one.node for one in links], [*read.targets])
 
     def _named(self, links: Sequence[Any], read: Sum) -> list[int | None]:
-        """The account of each link as the posts have it, each once; None where they do not name it.
+        """Return the account of each link as the posts have it, each once; None where they do not name it.
 
         A name may have turned out to be another account, so that the page has another number.
         """

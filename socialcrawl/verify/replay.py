@@ -77,7 +77,7 @@ class Replay:
         return crawl
 
     def _crawl(self, stage: Stage) -> Crawling:
-        """The crawl of a stage, told everything before the present pick."""
+        """Return the crawl of a stage, told everything before the present pick."""
         crawl = stage.crawl(self.story.topics)
         crawl.fold(cut_history(self._history, self._n))
         return crawl
@@ -98,7 +98,7 @@ class Replay:
             self._found |= {Node(node) for told in one.outcomes for node in told.targets.tolist()}
 
     def _chosen(self, crawl: Crawling, one: Decided) -> Batch:
-        """What the crawl chooses in place of a batch; none where it would choose nothing."""
+        """Return what the crawl chooses in place of a batch; none where it would choose nothing."""
         size = len({pick.node for pick in one.batch})
         if not isinstance(crawl, Track):
             return _batch(crawl.choose(size, one.sent_at or 0.0))
@@ -111,7 +111,7 @@ class Replay:
         return first or ()
 
     def _since(self, crawl: Track, one: Decided, chosen: Batch) -> Batch:
-        """The chosen with the stored marks where these are of a moment in between."""
+        """Return the chosen with the stored marks where these are of a moment in between."""
         width = crawl.window
         if width is None or all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
             return chosen
@@ -164,13 +164,16 @@ class Replay:
         return tolerance > TOLERANCE and math.isclose(kept, made, rel_tol=NEARLY, abs_tol=NEARLY * tolerance)
 
     def _alike(self, stored: Pick, chosen: Pick) -> bool:
-        """Whether two picks ask the same account in the same way; a name that was looked up may have led to another."""
+        """Return whether two picks ask the same account in the same way.
+
+        A name that was looked up may have led to another.
+        """
         if stored.act in LINE and stored.act == chosen.act and stored.since == chosen.since:
             return self.story.meant(stored.node) == self.story.meant(chosen.node)
         return _same(stored, chosen) and stored.since == chosen.since
 
     def _in_line(self, stored: Pick) -> bool:
-        """Whether somebody is asked before the estimator chooses whom the campaign named, or a search found."""
+        """Return whether somebody is asked before the estimator chooses whom the campaign named, or a search found."""
         if stored.act not in LINE:
             return False
         stage = self.story.stage(stored.n)
@@ -205,12 +208,12 @@ def _place(pick: Pick) -> str:
 
 
 def _order(mark: str) -> tuple[int, str]:
-    """What marks of one platform are ordered by: numbers and instants grow in length, or have the same."""
+    """Return what marks of one platform are ordered by: numbers and instants grow in length, or have the same."""
     return len(mark), mark
 
 
 def _moments(crawl: Track, sent_at: float | None) -> Iterator[float]:
-    """The moments at which a batch may have been chosen: the latest first, then where rests and pauses ended."""
+    """Yield the moments at which a batch may have been chosen: the latest first, then where rests and pauses ended."""
     latest = crawl.latest if sent_at is None else sent_at
     yield latest
     crawl.picture.wake(crawl.latest)

@@ -46,7 +46,7 @@ class Stage:
         return kind_of(self.settings).make_crawl(self.settings, seeds, mark=self._mark())
 
     def _mark(self) -> Callable[[float], str]:
-        """How the platform marks an instant."""
+        """Return how the platform marks an instant."""
         prices = policy(self.settings.source.platform)
         base = self.settings.source.base_url or prices.base_url
         terms = Terms(self.settings, about(self.settings), prices, base)
@@ -91,11 +91,11 @@ class Story:
         return self.kind.features
 
     def stage(self, n: int) -> Stage:
-        """The stage in which pick `n` was decided."""
+        """Return the stage in which pick `n` was decided."""
         return [one for number, one in enumerate(self.stages) if one.first <= n or not number][-1]
 
     def meant(self, node: Node) -> Node:
-        """The account that `node` turned out to be."""
+        """Return the account that `node` turned out to be."""
         seen = {node}
         while (other := self.same.get(node, node)) not in seen:
             seen.add(other)
@@ -104,7 +104,7 @@ class Story:
 
 
 def read_story(connection: Opened, name: str) -> Story:
-    """The story of a campaign; called in a transaction.
+    """Return the story of a campaign; called in a transaction.
 
     Raises:
         StoreError: there is no such campaign, or its settings are not understood.
@@ -142,7 +142,7 @@ class _Lines:
         return [one for one in self.names if min(self._at(node) for node in [one, *others.get(one, ())]) < before]
 
     def queries(self, before: int) -> list[Node]:
-        """The searches that were made before pick `before`."""
+        """Return the searches that were made before pick `before`."""
         return [node for node in self.searched if self._at(node) < before]
 
     def _at(self, node: Node) -> int:
@@ -168,7 +168,7 @@ def _stages(begun: Begun, versions: Sequence[Version], lines: _Lines) -> list[St
 
 
 def _steering(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the settings decides: no bound on steps, no batch size, no token and no file of seeds.
+    """Return what of the settings decides: no bound on steps, no batch size, no token and no file of seeds.
 
     Whoever a file named, and whoever was forgotten, has a seat in the identity.
     """

@@ -34,7 +34,7 @@ PERIOD = re.compile(r"\bw=(\d{1,9})\b")
 
 
 def limits(headers: Mapping[str, str]) -> list[Limit]:
-    """The rate-limit headers, none or one; `headers` compares names without case.
+    """Return the rate-limit headers, none or one; `headers` compares names without case.
 
     Several windows may count a request: the headers are of the one with the fewest requests left, and
     RateLimit-Policy ("3000;w=300") tells how long it is. What is no number or beyond all numbers is left out.
@@ -50,13 +50,15 @@ def limits(headers: Mapping[str, str]) -> list[Limit]:
 
 
 def named(body: Any) -> tuple[str, str]:
-    """The name of an error and its message, "" where there are none."""
+    """Return the name of an error and its message, "" where there are none."""
     told = body if isinstance(body, dict) else {}
     return said(told.get("error") or ""), said(told.get("message") or "")
 
 
 def gone(status: int, body: Any, *, by_id: bool) -> Reason | None:
-    """Why the account that was asked for cannot be read (see `model.Outcome`); None if the error says no such thing.
+    """Return why the account that was asked for cannot be read (see `model.Outcome`).
+
+    None if the error says no such thing.
 
     Args:
         status: the HTTP status; 401 speaks of who asks.
@@ -73,7 +75,7 @@ def gone(status: int, body: Any, *, by_id: bool) -> Reason | None:
 
 
 def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: bool) -> tuple[ReplyKind, str]:
-    """The kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
+    """Return the kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
 
     Args:
         status: the HTTP status.

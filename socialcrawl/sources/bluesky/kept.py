@@ -38,12 +38,12 @@ class Tokens:
     ends: float
 
     def fresh(self, now: float, early: float = EARLY) -> bool:
-        """Whether the access token can be used for `early` seconds more, or the first half of its life."""
+        """Return whether the access token can be used for `early` seconds more, or the first half of its life."""
         return self.at - EARLY <= now < self.ends - min(early, (self.ends - self.at) / 2)
 
 
 def told(body: Any, base: str, at: float) -> Tokens | None:
-    """The tokens of an answer, which no log shows from now on; None if it has none."""
+    """Return the tokens of an answer, which no log shows from now on; None if it has none."""
     given = body if isinstance(body, dict) else {}
     access, refresh = given.get("accessJwt"), given.get("refreshJwt")
     if not (_is_token(access) and _is_token(refresh)):
@@ -63,7 +63,7 @@ def _is_token(text: Any) -> TypeGuard[str]:
 
 
 def _claim(token: str, name: str) -> float | None:
-    """A number among the claims of a JWT; None where there is none."""
+    """Return a number among the claims of a JWT; None where there is none."""
     try:
         middle = token.split(".")[1]
         value = decoded(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))[name]
@@ -73,7 +73,10 @@ def _claim(token: str, name: str) -> float | None:
 
 
 def _server(document: Any, base: str) -> str:
-    """The account's own server, from its DID document; `base` where that is this machine, or none may be used."""
+    """Return the account's own server, from its DID document.
+
+    `base` where that is this machine, or none may be used.
+    """
     services = document.get("service") if isinstance(document, dict) else None
     for service in services if isinstance(services, list) and not is_loopback(base) else ():
         if isinstance(service, dict) and str(service.get("id", "")).endswith("#atproto_pds"):
@@ -135,7 +138,7 @@ def write(file: Path, tokens: Tokens) -> None:
 
 
 def place(folder: Path, *parts: str) -> Path:
-    """The file in `folder` for a session that `parts` name; nothing of them can be read from its name.
+    """Return the file in `folder` for a session that `parts` name; nothing of them can be read from its name.
 
     Raises:
         StoreError: the folder cannot be used.
@@ -144,7 +147,7 @@ def place(folder: Path, *parts: str) -> Path:
 
 
 def _key(folder: Path) -> bytes:
-    """The random key of a folder, made if it is not there; whoever comes first makes it for all."""
+    """Return the random key of a folder, made if it is not there; whoever comes first makes it for all."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = folder / "key"

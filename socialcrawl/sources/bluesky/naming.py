@@ -30,23 +30,26 @@ NOTHING: Json = {}
 
 
 def is_did(text: str) -> bool:
-    """Whether a text has the form of a DID (syntax of the AT Protocol)."""
+    """Return whether a text has the form of a DID (syntax of the AT Protocol)."""
     return len(text) <= LONGEST_DID and DID.fullmatch(text) is not None
 
 
 def is_handle(text: str) -> bool:
-    """Whether a text has the form of a handle: a domain name."""
+    """Return whether a text has the form of a handle: a domain name."""
     return len(text) <= LONGEST_HANDLE and HANDLE.fullmatch(text) is not None
 
 
 def on_page(address: str) -> tuple[str, str | None] | None:
-    """The account that a page of bsky.app shows, and the key of its list if it shows one; None for other addresses."""
+    """Return the account that a page of bsky.app shows, and the key of its list if it shows one.
+
+    None for other addresses.
+    """
     found = PAGE.fullmatch(address)
     return None if found is None else (unquote(found[1]), found[2])
 
 
 def who(profile: Json) -> Who:
-    """The account of a profile, in whichever view.
+    """Return the account of a profile, in whichever view.
 
     Raises:
         TypeError: its DID or handle is no text.
@@ -58,7 +61,7 @@ def who(profile: Json) -> Who:
 
 
 def mentioned(record: Json, *, repost: Who | None = None, reply: Who | None = None, quote: Who | None = None) -> Named:
-    """Whom a post names.
+    """Return whom a post names.
 
     Args:
         record: app.bsky.feed.post; of a repost, the original's.
@@ -78,7 +81,7 @@ def mentioned(record: Json, *, repost: Who | None = None, reply: Who | None = No
 
 
 def quoted(record: Json, view: Json) -> tuple[str | None, Who | None]:
-    """The address of the post that a post quotes, and whose it is; feeds and lists that it shows are none.
+    """Return the address of the post that a post quotes, and whose it is; feeds and lists that it shows are none.
 
     Args:
         record: app.bsky.feed.post.
@@ -100,7 +103,7 @@ def replied(uri: str | None, view: Json) -> Who | None:
 
 
 def _owner(uri: str, view: Json) -> Who | None:
-    """The account that an address begins with, with its name where the view tells it."""
+    """Return the account that an address begins with, with its name where the view tells it."""
     did, shown = _part(uri, 2), view.get("author")
     told = None if shown is None else who(shown)
     if not is_did(did):
@@ -109,7 +112,7 @@ def _owner(uri: str, view: Json) -> Who | None:
 
 
 def _part(uri: str, place: int) -> str:
-    """A part of at://did/collection/key: 2 is the DID, 3 the collection."""
+    """Return a part of at://did/collection/key: 2 is the DID, 3 the collection."""
     if not isinstance(uri, str):
         raise TypeError("the address of a post is no text")
     parts = uri.split("/")
@@ -117,7 +120,7 @@ def _part(uri: str, place: int) -> str:
 
 
 def _in_text(record: Json) -> list[Who]:
-    """The accounts that facets name, in order of their place in the text (byteStart counts bytes of UTF-8)."""
+    """Return the accounts that facets name, in order of their place in the text (byteStart counts bytes of UTF-8)."""
     placed = [
         (facet["index"]["byteStart"], feature["did"])
         for facet in record.get("facets") or ()

@@ -27,7 +27,7 @@ FRACTION = re.compile(r"(\.\d{6})\d+")
 def feed_page(
     payload: Json, actor: str, hits: Hits, *, keep: bool = False, after: str = "", of: Collection[str] | None = None
 ) -> Page:
-    """A page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
+    """Return a page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
 
     Posts of others that are no reposts (what it answers to) are left out. The mark is when the platform saw the newest
     of them: whatever it sees later is newer, also what its author's client dates back. An account with the label
@@ -51,7 +51,7 @@ def feed_page(
 
 
 def reposted_page(payload: Json, actor: str, after: str = "") -> Page:
-    """The authors of the posts that an account reposted, of which no label tells that they opted out.
+    """Return the authors of the posts that an account reposted, of which no label tells that they opted out.
 
     Args:
         payload: the decoded answer of getAuthorFeed.
@@ -66,7 +66,9 @@ def reposted_page(payload: Json, actor: str, after: str = "") -> Page:
 
 
 def latest_page(payload: Json, actor: str) -> Page:
-    """When the platform saw the newest post or repost of an account, from a page of its feed; the post is not kept.
+    """Return when the platform saw the newest post or repost of an account, from a page of its feed.
+
+    The post is not kept.
 
     Args:
         payload: the decoded answer of getAuthorFeed.
@@ -81,7 +83,7 @@ def latest_page(payload: Json, actor: str) -> Page:
 def mentions_page(
     payload: Json, did: str, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None
 ) -> Page:
-    """A page of a search for posts that mention an account; other arguments as those of `search_page`.
+    """Return a page of a search for posts that mention an account; other arguments as those of `search_page`.
 
     Posts whose facets do not name it are left out: where a filter was not understood, the search finds everything.
     """
@@ -89,7 +91,7 @@ def mentions_page(
 
 
 def search_page(payload: Json, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None) -> Page:
-    """A page of a search for posts, and their authors, without posts that are labelled `HIDES`.
+    """Return a page of a search for posts, and their authors, without posts that are labelled `HIDES`.
 
     Args:
         payload: the decoded answer of searchPosts.
@@ -106,7 +108,7 @@ def search_page(payload: Json, hits: Hits, *, keep: bool = False, of: Collection
 
 
 def authors_page(payload: Json, did: str | None) -> Page:
-    """The authors of a page of a search for posts, and nothing of their posts.
+    """Return the authors of a page of a search for posts, and nothing of their posts.
 
     Args:
         payload: the decoded answer of searchPosts.
@@ -142,12 +144,12 @@ def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True, b
 
 
 def _blocks(profile: Json) -> bool:
-    """Whether the account blocks the one that asks."""
+    """Return whether the account blocks the one that asks."""
     return bool((profile.get("viewer") or {}).get("blockedBy"))
 
 
 def actors_page(payload: Json, *, heeded: bool = True) -> Page:
-    """A page of a search for accounts, without those that opted out.
+    """Return a page of a search for accounts, without those that opted out.
 
     Their profiles come without counts, and are not taken for news of them.
     """
@@ -155,23 +157,23 @@ def actors_page(payload: Json, *, heeded: bool = True) -> Page:
 
 
 def members_page(payload: Json, *, heeded: bool = True) -> Page:
-    """A page of a list's members, without those that opted out."""
+    """Return a page of a list's members, without those that opted out."""
     members = [item["subject"] for item in payload["items"]]
     return Page(answered=_each(who(one) for one in members if not opted_out(one, heeded=heeded)))
 
 
 def follows_page(payload: Json) -> Page:
-    """A page of those whom an account follows, in the platform's order: the latest first."""
+    """Return a page of those whom an account follows, in the platform's order: the latest first."""
     return Page(follows=_each(map(who, payload["follows"])))
 
 
 def resolved_page(payload: Json, handle: str) -> Page:
-    """The account that a handle stands for."""
+    """Return the account that a handle stands for."""
     return Page(answered=[who({"did": payload["did"], "handle": handle})])
 
 
 def cursor(payload: Json) -> str | None:
-    """Where the next page begins; None at the end."""
+    """Return where the next page begins; None at the end."""
     found = payload.get("cursor")
     if found is not None and not isinstance(found, str):
         raise TypeError("cursor is no text")
@@ -189,12 +191,12 @@ def reaches(payload: Json, actor: str, begin: float) -> bool:
 
 
 def meets(payload: Json, actor: str, mark: str) -> bool:
-    """Whether a page of a feed shows what was seen before, at the mark or earlier; see `reaches`."""
+    """Return whether a page of a feed shows what was seen before, at the mark or earlier; see `reaches`."""
     return any("" < _seen(item) <= mark for item in _placed(_of(payload, actor)))
 
 
 def instant(text: Any) -> datetime | None:
-    """The instant that a platform wrote as ISO 8601, in UTC; None if it did not. Without a zone it is UTC."""
+    """Return the instant that a platform wrote as ISO 8601, in UTC; None if it did not. Without a zone it is UTC."""
     try:
         found = datetime.fromisoformat(FRACTION.sub(r"\1", text))
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
@@ -203,12 +205,12 @@ def instant(text: Any) -> datetime | None:
 
 
 def stamp(at: datetime | None) -> str | None:
-    """The instant as rows hold it: ISO 8601, UTC, milliseconds."""
+    """Return the instant as rows hold it: ISO 8601, UTC, milliseconds."""
     return None if at is None else at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _of(payload: Json, actor: str) -> list[Json]:
-    """The items of a feed that its owner wrote or reposted."""
+    """Return the items of a feed that its owner wrote or reposted."""
     return [item for item in payload["feed"] if _is((_repost(item) or NOTHING).get("by") or _author(item), actor)]
 
 
@@ -227,7 +229,7 @@ def _authors(items: Iterable[Json]) -> list[Who]:
 
 
 def _naming(posts: Iterable[Json], did: str) -> list[Json]:
-    """The posts whose facets name an account."""
+    """Return the posts whose facets name an account."""
     return [post for post in posts if any(one.id == did for one, _ in mentioned(post["record"]))]
 
 
@@ -241,7 +243,7 @@ def _is(profile: Json, actor: str) -> bool:
 
 
 def _repost(item: Json) -> Json | None:
-    """The reason of a feed item that says it is a repost."""
+    """Return the reason of a feed item that says it is a repost."""
     reason: Json = item.get("reason") or NOTHING
     return reason if reason.get("$type") == REPOST else None
 
@@ -251,17 +253,17 @@ def _indexed(item: Json) -> Any:
 
 
 def _seen(item: Json) -> str:
-    """When the platform saw an item of a feed, as marks have it; "" where it does not tell."""
+    """Return when the platform saw an item of a feed, as marks have it; "" where it does not tell."""
     return stamp(instant(_indexed(item))) or ""
 
 
 def _newer(items: Iterable[Json], after: str) -> list[Json]:
-    """The items of a feed that the platform saw after a mark; "": all of them."""
+    """Return the items of a feed that the platform saw after a mark; "": all of them."""
     return [item for item in items if not after or _seen(item) > after]
 
 
 def _placed(items: Iterable[Json]) -> list[Json]:
-    """The items of a feed that stand where their time puts them: not what is pinned, which stands first."""
+    """Return the items of a feed that stand where their time puts them: not what is pinned, which stands first."""
     return [item for item in items if (item.get("reason") or NOTHING).get("$type") != PIN]
 
 
@@ -279,7 +281,7 @@ def _posts(items: Iterable[Json], hits: Hits, *, keep: bool, of: Collection[str]
 
 
 def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
-    """A post that its author wrote, and whom it names."""
+    """Return a post that its author wrote, and whom it names."""
     post = item["post"]
     record = post["record"]
     reply = record.get("reply") or NOTHING
@@ -309,12 +311,12 @@ def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
 
 
 def _original(view: Json) -> str | None:
-    """The platform's JSON of a post; None where it shows an account that opted out."""
+    """Return the platform's JSON of a post; None where it shows an account that opted out."""
     return None if names_silent(view, heeded=False) else orjson.dumps(view).decode()
 
 
 def _reposted(item: Json, reason: Json, of: Collection[str] | None, *, keep: bool) -> tuple[PostRow, Named]:
-    """A repost as a post of who reposts, and whom it names: first whose post it is."""
+    """Return a repost as a post of who reposts, and whom it names: first whose post it is."""
     post, by = item["post"], reason["by"]["did"]
     wanted = of is None or post["author"]["did"] in (*of, by)
     record = post["record"] if wanted and not hides(post) and not hides(post["author"]) else NOTHING
@@ -341,7 +343,7 @@ def _reposted(item: Json, reason: Json, of: Collection[str] | None, *, keep: boo
 
 
 def _at(written: Any, indexed: Any) -> datetime | None:
-    """When a post was written: as its author's client says, but not later than the platform saw it."""
+    """Return when a post was written: as its author's client says, but not later than the platform saw it."""
     told = [at for at in (instant(written), instant(indexed)) if at is not None]
     return min(told, default=None)
 
@@ -352,7 +354,7 @@ def _lang(record: Json) -> str | None:
 
 
 def _things(record: Json) -> tuple[str | None, str | None]:
-    """The hashtags and the addresses of a post, each as a JSON list."""
+    """Return the hashtags and the addresses of a post, each as a JSON list."""
     features = [feature for facet in record.get("facets") or () for feature in facet["features"]]
     tags = [feature["tag"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#tag"]
     links = [feature["uri"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#link"]
@@ -369,7 +371,7 @@ def _listed(values: Sequence[Any]) -> str | None:
 
 
 def _each(found: Iterable[Who]) -> list[Who]:
-    """Accounts without repetition, in order."""
+    """Return accounts without repetition, in order."""
     return list({one.id: one for one in found}.values())
 
 

@@ -78,7 +78,7 @@ class Session:
         self._rests: tuple[float, Reply] | None = None
 
     def signed(self) -> Signed | Reply:
-        """The access token, after signing in or renewing where that is due; a Reply says why there is none."""
+        """Return the access token, after signing in or renewing where that is due; a Reply says why there is none."""
         with self._lock:
             tokens = self._tokens
             if tokens is None or not self._usable(tokens):
@@ -104,7 +104,7 @@ class Session:
         return tokens.access != self._refused and tokens.fresh(self.now())
 
     def _renewed(self) -> Tokens | Reply:
-        """What another process has got meanwhile, else what refreshing gives, else what signing in gives."""
+        """Return what another process has got meanwhile, else what refreshing gives, else what signing in gives."""
         with kept.alone(self._file.with_suffix(".lock")):
             former = kept.read(self._file, self.base)
             if former is not None and self._usable(former):
@@ -152,7 +152,7 @@ class Session:
         return self._rest(replace(bare, why=why), PAUSE)
 
     def _too_many(self, came: HttpAnswer) -> Reply:
-        """The reply to a sign-in too many. Its limit counts sign-ins, not requests: it only says until when."""
+        """Return the reply to a sign-in too many. Its limit counts sign-ins, not requests: it only says until when."""
         known, told = classify.limits(came.headers), date(came.headers)
         clock = came.at if told is None else told
         kind, _ = classify.kind(429, None, known, clock, signed=False)
@@ -163,24 +163,24 @@ class Session:
         return self._rest(reply, min(rest, LONGEST))
 
     def _rest(self, reply: Reply, seconds: float) -> Reply:
-        """The reply itself, which whoever asks within so many seconds gets too."""
+        """Return the reply itself, which whoever asks within so many seconds gets too."""
         self._rests = (self.now() + seconds, reply)
         return reply
 
 
 def sign_in_at(base: str) -> str:
-    """Where an account signs in whose requests go to `base`: there, but for the AppViews, where nobody can."""
+    """Return where an account signs in whose requests go to `base`: there, but for the AppViews, where nobody can."""
     return ENTRYWAY if urlsplit(base).hostname in APPVIEWS else base
 
 
 def _plain(identifier: str) -> str:
-    """The one spelling of an identifier; the ends of some DIDs are in upper and lower case."""
+    """Return the one spelling of an identifier; the ends of some DIDs are in upper and lower case."""
     bare = identifier.strip().removeprefix("@")
     return bare if bare.startswith("did:") else bare.lower()
 
 
 def _of_bluesky(came: HttpAnswer) -> bool:
-    """Whether an answer names an error, as a server of Bluesky does; a proxy in between does not."""
+    """Return whether an answer names an error, as a server of Bluesky does; a proxy in between does not."""
     return bool(classify.named(decoded(came.body))[0])
 
 

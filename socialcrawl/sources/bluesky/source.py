@@ -120,7 +120,7 @@ class BlueskySource:
         return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One talk a feed or search, one for each 25 accounts to look up or to probe."""
+        """Return one talk a feed or search, one for each 25 accounts to look up or to probe."""
         crowds = iter(self._crowds([pick for pick in batch if pick.act in READ], accounts))
         made = []
         for pick in batch:
@@ -135,7 +135,7 @@ class BlueskySource:
         return made
 
     def mark(self, at: float) -> str:
-        """The millisecond before that of `at`, as ISO 8601; "" where there is none."""
+        """Return the millisecond before that of `at`, as ISO 8601; "" where there is none."""
         return _stamp((floor(at * 1000) - 1) / 1000) if at > 0 else ""
 
     def _search(self, pick: Pick) -> Talk:
@@ -198,7 +198,10 @@ class BlueskySource:
     def _known(
         self, reading: Reading, who: Who, crowd: Sequence[Who] = (), *, anyway: bool = False
     ) -> Generator[Request, Reply, str | None]:
-        """The DID of an account, looked up `anyway` or where it is known by handle only; None where it is missing."""
+        """Return the DID of an account, looked up `anyway` or where it is known by handle only.
+
+        None where it is missing.
+        """
         if not _legal(who):
             reading.missing = Reason.UNKNOWN  # the server refuses the whole request
             return None
@@ -207,7 +210,7 @@ class BlueskySource:
         return (yield from looked_at(reading, who, crowd, self._profiles, Part.SECOND_LOOK_UP))
 
     def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
-        """Why an account has no profile: that is told to who asks for its posts, of which none is kept."""
+        """Return why an account has no profile: that is told to who asks for its posts, of which none is kept."""
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1", **self._care}
         reply = yield Request((pick.n, Part.WHY_GONE), FEED, params, 1, self.policy.most(FEED, 1))
         return Reason.TEMPORARY if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, Reason.UNKNOWN)
@@ -215,7 +218,7 @@ class BlueskySource:
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
     ) -> Generator[Request, Reply, str]:
-        """The kind of the last reply, after asking for `pages` pages at most."""
+        """Return the kind of the last reply, after asking for `pages` pages at most."""
         page = self.policy.endpoint(endpoint).page if pages else 0
         cursor, kind = None, ""
         left, part = pages * page, first - 1
@@ -233,13 +236,13 @@ class BlueskySource:
         return kind
 
     def _page(self, asked: Request) -> Generator[Request, Reply, Reply]:
-        """The reply to the request for a page, with what those have written who do not mind."""
+        """Return the reply to the request for a page, with what those have written who do not mind."""
         if not self.opt_outs or asked.endpoint not in (SEARCH, FEED):
             return (yield asked)
         return (yield from (self._found(asked) if asked.endpoint == SEARCH else self._reposted(asked)))
 
     def _found(self, asked: Request) -> Generator[Request, Reply, Reply]:
-        """The reply to the request for a page of a search, with the posts of those only who do not mind."""
+        """Return the reply to the request for a page of a search, with the posts of those only who do not mind."""
         n, part = asked.key
         first = yield replace(asked, key=(n, Part.AUTHORS + part), params={**asked.params, "show": "authors"}, items=0)
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
@@ -253,7 +256,7 @@ class BlueskySource:
         return (yield replace(asked, params={**asked.params, "ids": _ids(found)}))
 
     def _reposted(self, asked: Request) -> Generator[Request, Reply, Reply]:
-        """The reply to the request for a page of a feed, with reposts of those only who do not mind.
+        """Return the reply to the request for a page of a feed, with reposts of those only who do not mind.
 
         A page without reposts of others comes at once.
         """
@@ -300,7 +303,10 @@ class BlueskySource:
         return outcomes
 
     def _latest(self, pick: Pick, did: str, activity: Activity) -> Generator[Request, Reply, Outcome]:
-        """What the newest post of an account says. A page may come without it, as what is gone is left out of pages."""
+        """Return what the newest post of an account says.
+
+        A page may come without it, as what is gone is left out of pages.
+        """
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", **self._care}
         cursor, size = None, 1
         for part in range(Part.FAR_SECOND_LIST, Part.FAR_SECOND_LIST + ATTEMPTS):
@@ -327,12 +333,12 @@ class BlueskySource:
 
 
 def resolve_request(key: tuple[int, int], handle: str) -> Request:
-    """The request for the DID of a handle: one small answer, which tells whether the server is there."""
+    """Return the request for the DID of a handle: one small answer, which tells whether the server is there."""
     return Request(key, RESOLVE, {"username": handle}, 1)
 
 
 def probe_request(key: tuple[int, int], query: str) -> Request:
-    """The smallest search: is it open to who asks?"""
+    """Return the smallest search: is it open to who asks?"""
     return Request(key, SEARCH, {"query": query, "sort": "latest", "limit": str(PROBE)}, PROBE)
 
 

@@ -61,7 +61,7 @@ class BlueskyWire:
 
     @bounded
     def send(self, grant: Grant) -> Reply:
-        """The reply to one request; see `protocols.Wire.send`."""
+        """Return the reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
         return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
 
@@ -70,7 +70,7 @@ class BlueskyWire:
         self.http.close()
 
     def ask(self, grant: Grant) -> tuple[Reply, Any]:
-        """The reply to one request without rows, and its decoded JSON; None where it is none."""
+        """Return the reply to one request without rows, and its decoded JSON; None where it is none."""
         base, headers, session = self.base, {}, self.sessions.get(grant.credential)
         token = ""
         if session is not None:
@@ -107,7 +107,7 @@ class BlueskyWire:
         return replace(reply, after=after)
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
-        """The reply with its rows and cursor."""
+        """Return the reply with its rows and cursor."""
         if bare.kind == ReplyKind.MISSING:
             return replace(bare, rows=_gone(request, bare.status, body))
         try:
@@ -150,7 +150,7 @@ class BlueskyWire:
 
 
 def address(base: str, request: Request) -> str:
-    """The address of a request: its parameters as Bluesky calls them, one for each account of a list."""
+    """Return the address of a request: its parameters as Bluesky calls them, one for each account of a list."""
     given = {name: value for name, value in request.params.items() if name not in OURS}
     if request.endpoint in (SEARCH, FEED):
         given.pop("ids", None)  # whose posts are wanted of those that are shown
@@ -171,12 +171,12 @@ def _named(params: Mapping[str, str]) -> list[str]:
 
 
 def _wanted(params: Mapping[str, str]) -> frozenset[str] | None:
-    """The DIDs of those whose posts, or reposted posts, are kept; None: all are."""
+    """Return the DIDs of those whose posts, or reposted posts, are kept; None: all are."""
     return frozenset(params["ids"].split(",")) if "ids" in params else None
 
 
 def _heeded(request: Request) -> bool:
-    """Whether accounts opt out by what they say in their profiles; by labels they always do."""
+    """Return whether accounts opt out by what they say in their profiles; by labels they always do."""
     return request.params.get("opt_outs") != "no"
 
 
@@ -192,7 +192,7 @@ def _spares(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
 
 
 def _cursor(request: Request, body: Json) -> str | None:
-    """Where the next page begins; None at the end, and where all that counts has come."""
+    """Return where the next page begins; None at the end, and where all that counts has come."""
     asked = request.params
     if request.endpoint == FEED:
         since = parse.instant(asked.get("since"))
@@ -204,12 +204,12 @@ def _cursor(request: Request, body: Json) -> str | None:
 
 
 def _about(request: Request) -> bool:
-    """Whether a request is about one account or list, so that an error can say that it is not there."""
+    """Return whether a request is about one account or list, so that an error can say that it is not there."""
     return request.endpoint in (FEED, FOLLOWS, MEMBERS, RESOLVE)
 
 
 def _gone(request: Request, status: int, body: Any) -> Page:
-    """The page that says why the account that was asked for is not there; empty where none was."""
+    """Return the page that says why the account that was asked for is not there; empty where none was."""
     given = request.params
     if request.endpoint == SEARCH or ("id" not in given and "username" not in given):
         return Page()  # a closed search says nothing of the account that others mention

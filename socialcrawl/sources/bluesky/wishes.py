@@ -73,14 +73,14 @@ def looked_at(
 
 
 def hides(view: Mapping[str, Any]) -> bool:
-    """Whether an account or a post is labelled `HIDES`, by its owner or by a moderation service."""
+    """Return whether an account or a post is labelled `HIDES`, by its owner or by a moderation service."""
     given = view.get("labels") or ()
     labels = given.get("values") or () if isinstance(given, Mapping) else given  # as a record has those it gave itself
     return any(one.get("val") == HIDES and not one.get("neg") for one in labels)
 
 
 def opted_out(profile: Mapping[str, Any], *, heeded: bool = True) -> bool:
-    """Whether an account does not want to be collected: the label `HIDES`, or a hashtag in its description.
+    """Return whether an account does not want to be collected: the label `HIDES`, or a hashtag in its description.
 
     Args:
         profile: a view of the account; the smallest has no description.
@@ -90,5 +90,5 @@ def opted_out(profile: Mapping[str, Any], *, heeded: bool = True) -> bool:
 
 
 def names_silent(answer: Any, *, heeded: bool = True) -> bool:
-    """Whether an answer shows an account that opted out, anywhere in it: then it is not kept as it came."""
+    """Return whether an answer shows an account that opted out, anywhere in it: then it is not kept as it came."""
     return shows(answer, lambda one: opted_out(one, heeded=heeded) if "did" in one else hides(one))

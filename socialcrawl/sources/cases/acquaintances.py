@@ -40,7 +40,7 @@ class PeopleWire:
         self.people = people
 
     def send(self, grant: Grant) -> Reply:
-        """What one person says of herself and of those she knows."""
+        """Return what one person says of herself and of those she knows."""
         name = grant.request.params["key"]
         if name not in self.people:
             return absent(grant)

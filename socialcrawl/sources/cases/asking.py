@@ -43,11 +43,11 @@ class Asking:
         self.endpoint, self.measure, self.pages = endpoint, measure, pages
 
     def width(self, act: Act) -> int:
-        """One node a pick."""
+        """Return one node a pick."""
         return 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """A conversation a pick."""
+        """Return a conversation a pick."""
         return [self._talk(pick, str(accounts[pick.node].id)) for pick in batch]
 
     def mark(self, at: float) -> str:
@@ -76,7 +76,7 @@ class Asking:
 
 
 def answered(grant: Grant, own: Sequence[Own], links: Mapping[str, int], cursor: str | None = None) -> Reply:
-    """The reply of a node that holds the texts `own` and points to the keys of `links`, with their counts."""
+    """Return the reply of a node that holds the texts `own` and points to the keys of `links`, with their counts."""
     key = grant.request.params["key"]
     posts = [_post(name, key, text) for name, text, _ in own]
     page = grant.request.params.get("cursor")  # a target may be pointed to from several pages
@@ -87,7 +87,7 @@ def answered(grant: Grant, own: Sequence[Own], links: Mapping[str, int], cursor:
 
 
 def absent(grant: Grant) -> Reply:
-    """The reply about a node that does not exist: its outcome is missing for good, `unknown`."""
+    """Return the reply about a node that does not exist: its outcome is missing for good, `unknown`."""
     gone = [(Who(grant.request.params["key"], None), Reason.UNKNOWN)]
     return Reply(ReplyKind.MISSING, grant.at, Page(missing=gone))
 

@@ -61,7 +61,7 @@ class FormWire:
             ) from error
 
     def send(self, grant: Grant) -> Reply:
-        """One page of results: its records, and the keywords in them with their occurrences."""
+        """Return one page of results: its records, and the keywords in them with their occurrences."""
         begin = int(grant.request.params.get("cursor", "0"))
         try:
             records = self._records(grant.request.params["key"], begin)
@@ -73,7 +73,7 @@ class FormWire:
         return answered(grant, shown, found, more)
 
     def _records(self, keyword: str, begin: int) -> list[Own]:
-        """The records from number `begin` on, one more than a page shows if there are; each counts 1."""
+        """Return the records from number `begin` on, one more than a page shows if there are; each counts 1."""
         phrase = '"' + keyword.replace('"', '""') + '"'
         with closing(sqlite3.connect(self.uri, uri=True)) as connection:
             rows = connection.execute(self.query, (phrase, self.limit + 1, begin)).fetchall()

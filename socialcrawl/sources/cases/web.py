@@ -44,7 +44,7 @@ class WebWire:
         self.pages, self.count, self.window = pages, count, window
 
     def send(self, grant: Grant) -> Reply:
-        """The page asked for: its occurrences, and for each link those around it."""
+        """Return the page asked for: its occurrences, and for each link those around it."""
         key = grant.request.params["key"]
         page = self.pages.get(key)
         if page is None:
@@ -55,17 +55,19 @@ class WebWire:
 
 
 def title(key: str) -> str:
-    """The title of a page by its key: percent-decoded, `_` as space, in the form of `one_line`."""
+    """Return the title of a page by its key: percent-decoded, `_` as space, in the form of `one_line`."""
     return one_line(unquote(key).replace("_", " "))
 
 
 def one_line(text: str) -> str:
-    """The text in which titles are looked for: folded as keywords are, every white space one blank."""
+    """Return the text in which titles are looked for: folded as keywords are, every white space one blank."""
     return " ".join(fold(text).split())
 
 
 def around(line: str, anchor: str, window: int = WINDOW) -> str:
-    """The first `anchor` in `line` that begins a word, with window // 2 characters on each side; "" if there is none.
+    """Return the first `anchor` in `line` that begins a word, with window // 2 characters on each side.
+
+    "" if there is none.
 
     A word that the window's end would cut is left out: half a word is another word.
     """
@@ -84,7 +86,7 @@ def around(line: str, anchor: str, window: int = WINDOW) -> str:
 
 
 def _in_word(line: str, place: int) -> bool:
-    """Whether a cut before `place` would go through a word."""
+    """Return whether a cut before `place` would go through a word."""
     return 0 < place < len(line) and all(
         letter.isalnum() and letter < UNSPACED for letter in line[place - 1 : place + 1]
     )

@@ -45,6 +45,6 @@ def _json(http: HttpClient, url: str) -> Any:
 
 
 def _short(text: Any) -> str:
-    """The text on one line, cut where it is long; "" where it is none."""
+    """Return the text on one line, cut where it is long; "" where it is none."""
     line = " ".join(text.split()) if isinstance(text, str) else ""
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

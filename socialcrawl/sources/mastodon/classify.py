@@ -60,7 +60,7 @@ def limits(headers: Mapping[str, str], now: float) -> list[Limit]:
 
 
 def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Context) -> Sense:
-    """What an answer means.
+    """Return what an answer means.
 
     Args:
         status: the HTTP status.
@@ -92,7 +92,7 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Con
 
 
 def _resets(reset: str, after: str, now: float) -> float:
-    """When a window ends, Unix seconds.
+    """Return when a window ends, Unix seconds.
 
     Raises:
         ValueError: nobody tells.
@@ -115,7 +115,7 @@ def _no_instance(told: str) -> Sense:
 
 
 def _no_json(asked: Context) -> Sense:
-    """An answer that should have been JSON, and is a page for people, or cut off."""
+    """Return an answer that should have been JSON, and is a page for people, or cut off."""
     if asked.look_up and not asked.home:
         return _no_instance("no JSON")
     return Sense(ReplyKind.LOST, f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
@@ -135,7 +135,7 @@ def _elsewhere(status: int) -> str:
 
 
 def _closed(status: int, body: Any, told: str, asked: Context) -> Sense:
-    """What is shown to some people only, or not to a token like this."""
+    """Return what is shown to some people only, or not to a token like this."""
     if asked.home and body is None:
         return Sense(
             ReplyKind.BROKEN, f"something before the instance turned us away (HTTP {status}): a proxy, or a firewall?"

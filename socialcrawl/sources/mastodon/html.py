@@ -29,7 +29,7 @@ class Shown(NamedTuple):
 
 
 def shown(html: str) -> Shown:
-    """The text and the links of a post's HTML, however broken that is."""
+    """Return the text and the links of a post's HTML, however broken that is."""
     html = html[:MAX_HTML].replace("\0", "\ufffd")
     if "<" not in html:
         return Shown(unescape(html).strip(), ())
@@ -53,7 +53,7 @@ def _read(body: LexborNode, links: Sequence[Anchor]) -> Shown:
 
 
 def _next(node: LexborNode, body: LexborNode, parts: list[str]) -> LexborNode | None:
-    """What stands behind `node` and all that is in it; the elements that end before it are told to `parts`."""
+    """Return what stands behind `node` and all that is in it; the elements that end before it are told to `parts`."""
     over: LexborNode | None = node
     while over is not None and over.mem_id != body.mem_id:
         parts.append(_edge(over.tag or ""))
@@ -75,7 +75,7 @@ def _edge(tag: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """The text with one new line or empty line where elements part it, whatever blanks stand around."""
+    """Return the text with one new line or empty line where elements part it, whatever blanks stand around."""
     between = EDGES.split(text)
     said, edges = between[::2], between[1::2]
     kept = [part + ("\n\n" if "\f" in edge else "\n") for part, edge in zip(map(str.rstrip, said), edges, strict=False)]

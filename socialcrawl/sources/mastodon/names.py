@@ -17,7 +17,7 @@ LOCAL = ("alt", "arpa", "home", "internal", "invalid", "lan", "local", "localdom
 
 
 def full(acct: str, answering: str) -> str:
-    """An account's name in full, of what an instance calls it.
+    """Return an account's name in full, of what an instance calls it.
 
     Args:
         acct: "name", "name@domain", perhaps with an @ before it, in any case.
@@ -28,7 +28,7 @@ def full(acct: str, answering: str) -> str:
 
 
 def domain(text: str) -> str:
-    """A domain in lower case and in the letters of the network; as it is where that cannot be."""
+    """Return a domain in lower case and in the letters of the network; as it is where that cannot be."""
     low = text.strip().lower()
     if low.isascii() or len(low) > MAX_HOST:
         return low
@@ -39,17 +39,17 @@ def domain(text: str) -> str:
 
 
 def legal(name: str) -> bool:
-    """Whether an account may be called so."""
+    """Return whether an account may be called so."""
     return LEGAL.fullmatch(name) is not None
 
 
 def instance(name: str) -> str:
-    """The domain of an account that is named in full."""
+    """Return the domain of an account that is named in full."""
     return name.rpartition("@")[2]
 
 
 def public(host: str) -> bool:
-    """Whether a host may be asked because somebody's post names it: a name of the public network.
+    """Return whether a host may be asked because somebody's post names it: a name of the public network.
 
     Whoever writes posts could otherwise send the crawler to machines that only its own network can reach.
     """
@@ -64,6 +64,9 @@ def public(host: str) -> bool:
 
 
 def pattern(instances: Sequence[str]) -> re.Pattern[str]:
-    """What matches the domains that `instances` name: names or patterns with `*`, in any case; "*" is all of them."""
+    """Return what matches the domains that `instances` name: names or patterns with `*`, in any case.
+
+    "*" is all of them.
+    """
     named = [domain(name) for name in instances]
     return re.compile("|".join(".*".join(map(re.escape, name.split("*"))) for name in named) or r"(?!)")

@@ -8,7 +8,7 @@ NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[
 
 
 def later(link: str | None) -> str | None:
-    """The `max_id` of the address that a Link header calls the next; None at the end of a list."""
+    """Return the `max_id` of the address that a Link header calls the next; None at the end of a list."""
     for url, parameters in LINK.findall(link or ""):
         if NEXT.search(parameters):
             try:

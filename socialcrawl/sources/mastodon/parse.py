@@ -45,7 +45,10 @@ class Reader:
     probe: str = ""
 
     def profile(self, body: Any) -> tuple[Page, str | None]:
-        """The page of a look-up, and the account's number on the instance; one that is not to be read is missing."""
+        """Return the page of a look-up, and the account's number on the instance.
+
+        One that is not to be read is missing.
+        """
         named = who(body, self.domain)
         if body.get("suspended") is True:
             return Page(missing=[(named, Reason.SUSPENDED)]), None
@@ -57,12 +60,12 @@ class Reader:
         ), number
 
     def timeline(self, body: Any, author: str) -> Page:
-        """A page of the statuses of `author`; an instance tells nothing of what others wrote."""
+        """Return a page of the statuses of `author`; an instance tells nothing of what others wrote."""
         own = [one for one in things(body) if who(one.get("account"), self.domain).id == author]
         return replace(self._posts(later_than(own, self.since)), mark=mark_of(own))
 
     def found(self, body: Any) -> Page:
-        """A page of a hashtag or a search: posts and their authors."""
+        """Return a page of a hashtag or a search: posts and their authors."""
         shown = [one for one in things(body) if is_open(one)]
         given = [one for one in shown if not self._silent(thing(one.get("account")))]
         authors = {who(one["account"], self.domain): one["account"] for one in given}
@@ -70,7 +73,7 @@ class Reader:
         return replace(page, opted_out=len(shown) - len(given))
 
     def follows(self, body: Any) -> Page:
-        """A page of those whom an account follows, with the profiles of those who do not mind."""
+        """Return a page of those whom an account follows, with the profiles of those who do not mind."""
         given = {who(one, self.domain): one for one in things(body)}
         kept = [account(one, named) for named, one in given.items() if not self._silent(one)]
         return Page(accounts=kept, follows=list(given))
@@ -85,7 +88,7 @@ class Reader:
         return self.begin is not None and at is not None and at < self.begin
 
     def _probed(self, body: Json, named: Who) -> Page:
-        """The page of an account that is there: when it last posted; or that it has moved, and where to.
+        """Return the page of an account that is there: when it last posted; or that it has moved, and where to.
 
         One that approves its followers (`locked`) is both there and missing, as "protected".
         """
@@ -149,7 +152,7 @@ class Reader:
 
 
 def _written(status: Json) -> Shown:
-    """The text of a status, its warning before it."""
+    """Return the text of a status, its warning before it."""
     warning, seen = text(status.get("spoiler_text")), shown(text(status.get("content")) or "")
     return Shown(f"{warning}\n{seen.text}".rstrip(), seen.urls) if warning else seen
 
@@ -160,5 +163,5 @@ def _counted(named: Iterable[tuple[str, str]], author: str) -> list[str]:
 
 
 def _repeating(original: Json) -> str:
-    """What stands before the text that a repost repeats; "" for other posts."""
+    """Return what stands before the text that a repost repeats; "" for other posts."""
     return f"RT @{needed(thing(original.get('account')).get('username'))}: " if original else ""

@@ -13,7 +13,7 @@ from socialcrawl.sources.reading_json import shows
 
 
 def name(acct: Any, domain: str) -> str | None:
-    """The name in full of whom the instance of `domain` calls `acct`; None where nobody can be called so."""
+    """Return the name in full of whom the instance of `domain` calls `acct`; None where nobody can be called so."""
     told = names.full(acct, domain) if isinstance(acct, str) else ""
     return told if names.legal(told) else None
 
@@ -29,7 +29,7 @@ def who(profile: Any, domain: str) -> Who:
 
 
 def account(profile: Json, whose: Who) -> AccountRow:
-    """A profile as a row; what it says of itself becomes plain text."""
+    """Return a profile as a row; what it says of itself becomes plain text."""
     called = str(whose.id)
     return AccountRow(
         called,
@@ -48,7 +48,7 @@ def account(profile: Json, whose: Who) -> AccountRow:
 
 
 def opted_out(profile: Mapping[str, Any]) -> bool:
-    """Whether the account wants no crawlers: `noindex`, or a hashtag of `optouts` in what it says of itself."""
+    """Return whether the account wants no crawlers: `noindex`, or a hashtag of `optouts` in what it says of itself."""
     if profile.get("noindex") is True:
         return True
     fields = profile.get("fields")
@@ -65,7 +65,7 @@ def names_silent(answer: Any) -> bool:
 
 
 def last_active(profile: Json) -> str:
-    """When the account last posted, as far as the answering instance knows; "" where it knows of no post.
+    """Return when the account last posted, as far as the answering instance knows; "" where it knows of no post.
 
     Mastodon tells a day, other servers an instant; a repost counts as a post.
     """

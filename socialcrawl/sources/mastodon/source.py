@@ -93,19 +93,22 @@ class MastodonSource:
         self._span = {name: iso(at) for name, at in bounds.items() if at is not None}
 
     def width(self, act: Act) -> int:
-        """One node in everything; 0: who mentions an account is not to be asked."""
+        """Return one node in everything; 0: who mentions an account is not to be asked."""
         return 0 if act == Act.INWARD else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One talk a pick."""
+        """Return one talk a pick."""
         return [self._search(p) if p.act == Act.SEARCH else self._account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
-        """The last number before the millisecond of `at` that Mastodon gives; other servers may know none such."""
+        """Return the last number before the millisecond of `at` that Mastodon gives.
+
+        Other servers may know none such.
+        """
         return SNOWFLAKES.before(at)
 
     def host(self, name: str) -> str:
-        """The server that is asked about an account named in full."""
+        """Return the server that is asked about an account named in full."""
         own = names.instance(name)
         return own if self._elsewhere.fullmatch(own) and names.public(own) else self.home
 
@@ -165,7 +168,7 @@ class MastodonSource:
     def _look_up(
         self, reading: Reading, name: str, host: str, part: int = 0, asked: Mapping[str, str] = NOTHING_MORE
     ) -> Generator[Request, Reply, str | None]:
-        """The number of an account on the instance that is asked; None where the account is not to be read."""
+        """Return the number of an account on the instance that is asked; None where the account is not to be read."""
         told = name.rpartition("@")[0] if names.instance(name) == host else name
         reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": told, **self._care, **asked}, 1)
         if reply.cursor == DOWN:
@@ -222,7 +225,10 @@ class MastodonSource:
 
 
 def hashtag(query: str) -> str:
-    """The hashtag that a query asks for, without its sign: its words written together; "" where there is none."""
+    """Return the hashtag that a query asks for, without its sign: its words written together.
+
+    "" where there is none.
+    """
     if is_plain(query):
         return ""
     return query[1:] if ENTITIES.mark(fold(query)) else re.sub(r"\W+", "", query)

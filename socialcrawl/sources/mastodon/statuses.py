@@ -13,7 +13,7 @@ STRENGTH = {"quote": 0, "mention": 1, "repost": 2, "reply": 3}  # of the ways to
 
 
 def uri(status: Json) -> str:
-    """What a status is called on every instance.
+    """Return what a status is called on every instance.
 
     Raises:
         TypeError: it has no name.
@@ -22,13 +22,13 @@ def uri(status: Json) -> str:
 
 
 def is_open(status: Json) -> bool:
-    """Whether a status, and the one that it repeats, are for everybody."""
+    """Return whether a status, and the one that it repeats, are for everybody."""
     original = status.get("reblog") or {}
     return all(one.get("visibility", "public") in OPEN for one in (status, thing(original)))
 
 
 def later_than(given: Sequence[Json], mark: str) -> Sequence[Json]:
-    """The statuses of a page that are newer than a mark, as far as their numbers tell; "": all of them.
+    """Return the statuses of a page that are newer than a mark, as far as their numbers tell; "": all of them.
 
     Some servers do not heed `since_id`. Numbers are compared; names that are none are taken as the server gives them,
     but for the mark itself. Where the mark is of another kind than they are, another server answers than before:
@@ -41,7 +41,7 @@ def later_than(given: Sequence[Json], mark: str) -> Sequence[Json]:
 
 
 def mark_of(given: Iterable[Json]) -> str:
-    """The newest of some statuses as a mark; "" where there are none."""
+    """Return the newest of some statuses as a mark; "" where there are none."""
     return SNOWFLAKES.mark(max((text(one.get("id")) or "" for one in given), key=order, default=""))
 
 
@@ -68,16 +68,16 @@ class Known:
                 self._note(thing(one))
 
     def post(self, number: Any) -> str | None:
-        """What the status of that number is called."""
+        """Return what the status of that number is called."""
         told = text(number)
         return told and self._posts.get(told, f"local:{self.domain}/{told}")
 
     def account(self, number: Any) -> str | None:
-        """The account of that number, in full; None where the page does not tell."""
+        """Return the account of that number, in full; None where the page does not tell."""
         return self._accounts.get(number) if isinstance(number, str) else None
 
     def quoted(self, status: Json) -> tuple[str | None, str | None]:
-        """What a status quotes, and whom; (None, None) where it quotes nothing, or may not show it."""
+        """Return what a status quotes, and whom; (None, None) where it quotes nothing, or may not show it."""
         found = _quoted(status)
         if found is not None:
             return uri(found), who(found.get("account"), self.domain).id
@@ -95,7 +95,7 @@ class Known:
 
 
 def mentioned(status: Json, known: Known) -> Iterable[tuple[str, str]]:
-    """Whom a status names, each once in order of first appearance, with the strongest kind that applies."""
+    """Return whom a status names, each once in order of first appearance, with the strongest kind that applies."""
     kinds: dict[str, str] = {}
     for told, kind in _named(status, known):
         if told and STRENGTH[kind] >= STRENGTH[kinds.setdefault(told, kind)]:
@@ -120,7 +120,7 @@ def _mentions(status: Json) -> list[Json]:
 
 
 def _quoted(status: Json) -> Json | None:
-    """The status that one quotes: Mastodon tells how the quotation stands beside it, others only the status."""
+    """Return the status that one quotes: Mastodon tells how the quotation stands beside it, others only the status."""
     quote: Mapping[str, Any] | None = status.get("quote")
     if not isinstance(quote, dict):
         return None

@@ -15,7 +15,7 @@ USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def thing(value: Any) -> Json:
-    """The object that has to stand here.
+    """Return the object that has to stand here.
 
     Raises:
         TypeError: something else does.
@@ -26,7 +26,7 @@ def thing(value: Any) -> Json:
 
 
 def things(value: Any) -> list[Json]:
-    """The list of objects that has to stand here.
+    """Return the list of objects that has to stand here.
 
     Raises:
         TypeError: something else does.
@@ -37,12 +37,12 @@ def things(value: Any) -> list[Json]:
 
 
 def text(value: Any) -> str | None:
-    """A text; None where it is none, or empty."""
+    """Return a text; None where it is none, or empty."""
     return value if isinstance(value, str) and value else None
 
 
 def needed(value: Any) -> str:
-    """A text that has to be there.
+    """Return a text that has to be there.
 
     Raises:
         TypeError: it is not.
@@ -53,12 +53,15 @@ def needed(value: Any) -> str:
 
 
 def count(value: Any) -> int | None:
-    """A number of things; None where it is none, as servers that hide theirs send -1."""
+    """Return a number of things; None where it is none, as servers that hide theirs send -1."""
     return value if type(value) is int and 0 <= value <= LARGEST else None
 
 
 def moment(value: Any) -> datetime | None:
-    """The instant that a text of ISO 8601 tells, in UTC, as it is where it does not say; None where it is none."""
+    """Return the instant that a text of ISO 8601 tells, in UTC, as it is where it does not say.
+
+    None where it is none.
+    """
     if isinstance(value, str):
         with suppress(ValueError, OverflowError):
             told = datetime.fromisoformat(value)
@@ -67,13 +70,13 @@ def moment(value: Any) -> datetime | None:
 
 
 def instant(value: Any) -> float | None:
-    """The same in Unix seconds."""
+    """Return the same in Unix seconds."""
     told = moment(value)
     return None if told is None else told.timestamp()
 
 
 def iso(value: Any) -> str | None:
-    """The same as rows have it: ISO 8601, UTC, milliseconds."""
+    """Return the same as rows have it: ISO 8601, UTC, milliseconds."""
     if isinstance(value, str) and USUAL.fullmatch(value):
         return value
     told = moment(value)

@@ -72,7 +72,7 @@ class MastodonWire:
 
     @bounded
     def send(self, grant: Grant) -> Reply:
-        """The reply to one request; see `protocols.Wire.send`."""
+        """Return the reply to one request; see `protocols.Wire.send`."""
         request = grant.request
         host, path = _parted(request.endpoint)
         token = self.tokens.get(grant.credential, "") if host == self.home else ""
@@ -90,7 +90,7 @@ class MastodonWire:
         return self._probed(request, self._reply(request, came, token=bool(token)), host)
 
     def about(self) -> About:
-        """What the campaign's own instance says of itself to people."""
+        """Return what the campaign's own instance says of itself to people."""
         return read_about(self.http, self.base)
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class MastodonWire:
         return self._probed(request, came, host)
 
     def _probed(self, request: Request, reply: Reply, host: str) -> Reply:
-        """The reply; to a probe of another instance, where only that one is in trouble, that it is."""
+        """Return the reply; to a probe of another instance, where only that one is in trouble, that it is."""
         if "probe" not in request.params or host == self.home or self._alone:
             return reply
         return self._network.told(reply, host, _none(request, host, Reason.UNREACHABLE))
@@ -135,7 +135,7 @@ class MastodonWire:
         return self._read(request, came, body, bare) if sense.kind == ReplyKind.OK else bare
 
     def _read(self, request: Request, came: HttpAnswer, body: Any, bare: Reply) -> Reply:
-        """The reply with its rows and cursor."""
+        """Return the reply with its rows and cursor."""
         try:
             page, cursor = self._page(request, came, body)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -164,26 +164,26 @@ class MastodonWire:
 
 
 def _parted(endpoint: str) -> tuple[str, str]:
-    """The host and the template of an endpoint, as pages after the first have it too."""
+    """Return the host and the template of an endpoint, as pages after the first have it too."""
     host, _, path = endpoint.partition("/")
     return host, "/" + path.partition("?")[0]
 
 
 def _route(path: str, params: Mapping[str, str]) -> str:
-    """The path of a template: what it names is put in, whatever signs that has."""
+    """Return the path of a template: what it names is put in, whatever signs that has."""
     parts = [quote(params.get(part[1:], ""), safe="") if part.startswith(":") else part for part in path.split("/")]
     return "/".join(parts)
 
 
 def _asked(path: str, params: Mapping[str, str]) -> dict[str, str]:
-    """The parameters that are sent: neither those in the path nor those for us alone."""
+    """Return the parameters that are sent: neither those in the path nor those for us alone."""
     within = {part[1:] for part in path.split("/") if part.startswith(":")}
     ours = within | (set(OURS) - {"acct"} if path == LOOK_UP else set(OURS))
     return {name: value for name, value in params.items() if name not in ours}
 
 
 def _none(request: Request, host: str, reason: str | None = None) -> Page:
-    """The page on which the account that was asked about is missing; one of nobody where none was."""
+    """Return the page on which the account that was asked about is missing; one of nobody where none was."""
     why = Reason.PROTECTED if reason == NO_INSTANCE else Reason(reason or Reason.UNKNOWN)
     if "acct" not in request.params:
         return Page()
@@ -192,5 +192,5 @@ def _none(request: Request, host: str, reason: str | None = None) -> Page:
 
 
 def _offset(params: Mapping[str, str], came: int) -> str | None:
-    """Where the next page of a search begins; None where this one was not full."""
+    """Return where the next page of a search begins; None where this one was not full."""
     return str(int(params.get("offset", "0")) + came) if came >= int(params["limit"]) else None

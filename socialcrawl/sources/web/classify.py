@@ -50,7 +50,7 @@ _TEXT = re.compile(
 
 
 def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind, Limit | None]:
-    """The kind of an answer (see `model.Reply`), and the limit that it speaks of.
+    """Return the kind of an answer (see `model.Reply`), and the limit that it speaks of.
 
     Args:
         status: the HTTP status.
@@ -67,12 +67,12 @@ def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind,
 
 
 def absent(status: int) -> Reason:
-    """Why a page is missing whose server answered another status than 200."""
+    """Return why a page is missing whose server answered another status than 200."""
     return GONE.get(status) or (Reason.PROTECTED if status in CLOSED else Reason.UNKNOWN)
 
 
 def content(headers: Mapping[str, str], body: bytes) -> str:
-    """The type of an answer in lower case, without parameters; by its beginning where it does not say."""
+    """Return the type of an answer in lower case, without parameters; by its beginning where it does not say."""
     told = headers.get("content-type", "").partition(";")[0].strip().lower()
     if told:
         return told
@@ -80,7 +80,10 @@ def content(headers: Mapping[str, str], body: bytes) -> str:
 
 
 def decoded(headers: Mapping[str, str], body: bytes) -> str:
-    """The text of a page by its byte order mark, its header, its <meta>, else UTF-8; what is wrong becomes U+FFFD."""
+    """Return the text of a page by its byte order mark, its header, its <meta>, else UTF-8.
+
+    What is wrong becomes U+FFFD.
+    """
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
@@ -120,7 +123,7 @@ def says_not_found(title: str, text: str) -> bool:
 
 
 def _alphabet(name: str) -> str | None:
-    """A codec of texts that pages are written in, as browsers take its name; None where it is none."""
+    """Return a codec of texts that pages are written in, as browsers take its name; None where it is none."""
     try:
         found = codecs.lookup(name).name
     except (LookupError, ValueError):

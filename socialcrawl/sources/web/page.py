@@ -59,7 +59,7 @@ class Read:
 
 
 def read(html: str, url: str) -> Read:
-    """The page at `url` (in the one form of an address) whose decoded HTML is `html`; any text is some page.
+    """Return the page at `url` (in the one form of an address) whose decoded HTML is `html`; any text is some page.
 
     Time grows with the length of the text.
     """
@@ -100,7 +100,7 @@ def _targets(base: str, hrefs: Sequence[str]) -> list[str | None]:
 
 
 def plain(text: str) -> Read:
-    """A page of plain text, which has no links."""
+    """Return a page of plain text, which has no links."""
     return Read(text=" ".join(text.replace("\0", "\ufffd").split()))
 
 
@@ -158,7 +158,7 @@ class _Writing:
 
 
 def _walked(root: Any) -> Iterator[tuple[Any, bool]]:
-    """Every node that may be seen, at its beginning (True) and at its end."""
+    """Yield every node that may be seen, at its beginning (True) and at its end."""
     ahead: list[tuple[Any, bool]] = [(root, True)]
     while ahead:
         node, opens = ahead.pop()
@@ -176,7 +176,7 @@ def _walked(root: Any) -> Iterator[tuple[Any, bool]]:
 
 
 def _named(tree: Any) -> dict[str, str]:
-    """The contents of the page's <meta name>s; of several of one name all, one after the other."""
+    """Return the contents of the page's <meta name>s; of several of one name all, one after the other."""
     found: dict[str, str] = {}
     for node in tree.css("meta[name]"):
         name, content = _given(node, "name").lower(), " ".join(_given(node, "content").split())

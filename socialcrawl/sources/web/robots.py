@@ -15,7 +15,7 @@ MAX_KEPT = 2_000_000  # characters of files that are kept parsed; parsed they ta
 
 
 def permits(cursor: str, url: str, agent: str) -> bool:
-    """Whether the file lets `agent` ask for the page `url`; without a file anything may be asked.
+    """Return whether the file lets `agent` ask for the page `url`; without a file anything may be asked.
 
     Args:
         cursor: that of the reply to a request for the file.

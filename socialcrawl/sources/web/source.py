@@ -68,11 +68,11 @@ class WebSource:
         self._probing = {"probe": FOLLOW if redirects else STAY, **({SOFT: "yes"} if soft else {})}
 
     def width(self, act: Act) -> int:
-        """One page a request; 0: who links to a page is not to be asked."""
+        """Return one page a request; 0: who links to a page is not to be asked."""
         return 0 if act == Act.INWARD else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One talk a page."""
+        """Return one talk a page."""
         return [self._talk(pick, accounts[pick.node]) for pick in batch]
 
     def mark(self, at: float) -> str:
@@ -127,19 +127,22 @@ class _Visit:
         self._robots: dict[str, str | None] = {}  # by address of robots.txt; None: nothing is known for now
 
     def request(self, endpoint: str, url: str, *, head: bool = False) -> Request:
-        """The next request: of a page, or of a robots.txt."""
+        """Return the next request: of a page, or of a robots.txt."""
         key = self.pick.n, self.part
         self.part += 1
         params = {"url": url, **({"method": "HEAD"} if head else {}), **({} if self.agent else {"opt_outs": "no"})}
         return Request(key, endpoint, {**params, **self.more}, 1, self.policy.most(endpoint, 1))
 
     def page(self, url: str, *, head: bool) -> Generator[Request, Reply, Reply]:
-        """The answer for a page: for its headers where they are all that is wanted, and its server has HEAD."""
+        """Return the answer for a page: for its headers where they are all that is wanted, and its server has HEAD."""
         reply = yield self.request(server(url) + PAGE, url, head=head)
         return (yield self.request(server(url) + PAGE, url)) if reply.cursor == NO_HEAD else reply
 
     def permitted(self, url: str) -> Generator[Request, Reply, Reason | None]:
-        """Why the page may not be asked for: opted-out, unreachable, temporary (the host is in trouble); None: may."""
+        """Return why the page may not be asked for: opted-out, unreachable, temporary (the host is in trouble).
+
+        None: may.
+        """
         if self.agent is None:
             return None
         place = rules(url)
@@ -153,7 +156,7 @@ class _Visit:
         return None if robots.permits(told, url, self.agent) else Reason.OPTED_OUT
 
     def _asked(self, place: str) -> Generator[Request, Reply, str | None]:
-        """The file that rules a host, wherever it has moved; one that moves on and on is none (RFC 9309)."""
+        """Return the file that rules a host, wherever it has moved; one that moves on and on is none (RFC 9309)."""
         for _ in range(HOPS + 1):
             reply = yield self.request(server(place) + ROBOTS, place)
             self.at = reply.at
@@ -167,7 +170,7 @@ class _Visit:
 
 
 def _elsewhere(pick: Pick, reply: Reply) -> Unavailable | None:
-    """Why the page is missing that was asked for: it never was, or it is another one."""
+    """Return why the page is missing that was asked for: it never was, or it is another one."""
     answer = reply.answer
     if answer.missing:
         return next(iter(answer.missing.values()))

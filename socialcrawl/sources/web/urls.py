@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*")
 
 
 def normalised(url: str) -> str | None:
-    """The address in its one form; None where it is no page of the web (other schemes, no host, too long).
+    """Return the address in its one form; None where it is no page of the web (other schemes, no host, too long).
 
     Normalising twice changes nothing.
     """
@@ -46,7 +46,10 @@ def normalised(url: str) -> str | None:
 
 
 def joined(base: str, href: str) -> str | None:
-    """Where a link leads that stands on the page `base`, in the one form; None where it is no page of the web."""
+    """Return where a link leads that stands on the page `base`, in the one form.
+
+    None where it is no page of the web.
+    """
     bare = href.strip(" \t\r\n\f").partition("#")[0]
     if len(bare) > LONGEST:
         return None
@@ -63,12 +66,12 @@ def is_international(href: str) -> bool:
 
 
 def server(url: str) -> str:
-    """The host of an address in the one form, with its port where that is not the usual one."""
+    """Return the host of an address in the one form, with its port where that is not the usual one."""
     return urlsplit(url).netloc
 
 
 def rules(url: str) -> str:
-    """The address of the robots.txt that speaks of a page, by the page's address in the one form."""
+    """Return the address of the robots.txt that speaks of a page, by the page's address in the one form."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/robots.txt"
 
@@ -87,7 +90,7 @@ def allowed(url: str, patterns: Sequence[str]) -> bool:
 
 
 def is_private(url: str) -> bool:
-    """Whether an address names this machine or its neighbourhood: nobody on the web may send us there.
+    """Return whether an address names this machine or its neighbourhood: nobody on the web may send us there.
 
     By what is written, in any notation that the system takes for a number; names are looked up where they are connected
     to (`sources.network`).
@@ -106,7 +109,7 @@ def is_private(url: str) -> bool:
 
 
 def _host(name: str) -> str | None:
-    """A host in ASCII; None where there is none, or what is there cannot be one."""
+    """Return a host in ASCII; None where there is none, or what is there cannot be one."""
     name = name.rstrip(".")
     if len(name) > MAX_HOST:
         return None
@@ -122,7 +125,7 @@ def _host(name: str) -> str | None:
 
 
 def _path(path: str) -> str:
-    """A path without dots and with the percent-signs that it needs; at least "/"."""
+    """Return a path without dots and with the percent-signs that it needs; at least "/"."""
     parts: list[str] = []
     pieces = _escaped(_PATH, path).split("/")[1:]
     for piece in pieces:

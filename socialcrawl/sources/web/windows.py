@@ -16,7 +16,7 @@ NOWHERE: tuple[Span, ...] = ((0, 0),)
 
 
 def window(text: str, start: int, end: int, width: int = WINDOW) -> Span:
-    """The window around the link whose text is `text[start:end]`, `width // 2` characters either side of it."""
+    """Return the window around the link whose text is `text[start:end]`, `width // 2` characters either side of it."""
     left, right = max(0, start - width // 2), min(len(text), end + width // 2)
     while left < right and _in_word(text, left):
         left += 1
@@ -26,12 +26,12 @@ def window(text: str, start: int, end: int, width: int = WINDOW) -> Span:
 
 
 def united(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The union of the spans of a link; where they are empty, nothing counts for it."""
+    """Return the union of the spans of a link; where they are empty, nothing counts for it."""
     return tuple(relevance.united(spans)) or NOWHERE
 
 
 def _in_word(text: str, place: int) -> bool:
-    """Whether a cut before `place` would go through a word."""
+    """Return whether a cut before `place` would go through a word."""
     return 0 < place < len(text) and all(
         letter.isalnum() and letter < UNSPACED for letter in text[place - 1 : place + 1]
     )

@@ -108,7 +108,7 @@ class WebWire:
 
     @bounded
     def send(self, grant: Grant) -> Reply:
-        """The reply to one request; see `protocols.Wire.send`.
+        """Return the reply to one request; see `protocols.Wire.send`.
 
         To one for robots.txt: no rows, and the cursor is what `robots` describes. To one for a page: the page as a post
         of the account that it is, or why it is missing; where it has moved, the new address as cursor and no rows. To a
@@ -153,7 +153,7 @@ class WebWire:
         )
 
     def _unanswered(self, request: Request, reply: Reply) -> Reply:
-        """The reply; to a probe, where only its host is in trouble, that it is."""
+        """Return the reply; to a probe, where only its host is in trouble, that it is."""
         if "probe" not in request.params or self.door.base is not None:
             return reply
         url = request.params["url"]
@@ -247,7 +247,7 @@ class _Told:
         kind: ReplyKind | None = None,
         why: str = "",
     ) -> Reply:
-        """The reply that it makes with its rows."""
+        """Return the reply that it makes with its rows."""
         return Reply(
             kind or self.kind,
             self.came.at,
@@ -262,7 +262,7 @@ class _Told:
 
 
 def page_of(seen: Read, url: str, hits: Hits, html: str | None = None, *, follow: bool = True) -> Page:
-    """A page as rows: its text as the one post of the account `url`, its links as mentions.
+    """Return a page as rows: its text as the one post of the account `url`, its links as mentions.
 
     Several links to one page are one mention, of the union of their windows; a link to itself is none.
 
@@ -290,12 +290,12 @@ def page_of(seen: Read, url: str, hits: Hits, html: str | None = None, *, follow
 
 
 def _headless(request: Request, came: HttpAnswer) -> bool:
-    """Whether the server does not know HEAD: that says nothing of the page."""
+    """Return whether the server does not know HEAD: that says nothing of the page."""
     return request.params.get("method") == "HEAD" and came.status in classify.NO_HEAD
 
 
 def _is_soft(came: HttpAnswer, url: str) -> bool:
-    """Whether an answer is a page that says that there is no such page."""
+    """Return whether an answer is a page that says that there is no such page."""
     told = classify.content(came.headers, came.body)
     if told not in (*classify.HTML, *classify.PLAIN):
         return False

@@ -24,7 +24,7 @@ SPENT = re.compile(r"credit|spend\w*[\s_-]*(cap|limit)|(limit|cap)\w* on spendin
 
 
 def limits(headers: Mapping[str, str]) -> list[Limit]:
-    """The rate-limit headers, one Limit a complete family; `headers` compares names without case.
+    """Return the rate-limit headers, one Limit a complete family; `headers` compares names without case.
 
     A family that holds what is no number or beyond all numbers is left out; fewer than none remaining is none.
     """
@@ -41,7 +41,7 @@ def limits(headers: Mapping[str, str]) -> list[Limit]:
 
 
 def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[ReplyKind, str]:
-    """The kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
+    """Return the kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
 
     Args:
         status: the HTTP status.

@@ -34,13 +34,13 @@ class Usage:
 
 
 def counts_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
-    """The request for how many posts of the last seven days a query finds: one answer, billed by the request."""
+    """Return the request for how many posts of the last seven days a query finds: one answer, billed by the request."""
     params = {"query": query, "granularity": "day", "search_count.fields": f"{words.name}_count"}
     return Request(key, COUNTS, params, 0, policy.fee(COUNTS))
 
 
 def counted(body: Any, words: Vocabulary) -> int:
-    """The posts that a query finds, from the answer to `counts_request`, whichever vocabulary it is in.
+    """Return the posts that a query finds, from the answer to `counts_request`, whichever vocabulary it is in.
 
     Raises:
         SourceError: it does not say.
@@ -54,13 +54,13 @@ def counted(body: Any, words: Vocabulary) -> int:
 
 
 def usage_request(key: tuple[int, int], days: int, policy: Policy) -> Request:
-    """The request for what was billed in the last `days` (1 to 90); only tokens of apps may ask."""
+    """Return the request for what was billed in the last `days` (1 to 90); only tokens of apps may ask."""
     params = {"days": str(days), "usage.fields": USAGE_FIELDS}
     return Request(key, USAGE, params, 0, policy.fee(USAGE))
 
 
 def usage(body: Any) -> Usage:
-    """What was billed, from the answer to `usage_request`; numbers may be texts, as they are from 2.167.
+    """Return what was billed, from the answer to `usage_request`; numbers may be texts, as they are from 2.167.
 
     Raises:
         SourceError: it does not say, or not in numbers.
@@ -78,7 +78,7 @@ def usage(body: Any) -> Usage:
 
 
 def probe_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
-    """The smallest search that X allows, with all the fields that a campaign asks for: do they arrive?"""
+    """Return the smallest search that X allows, with all the fields that a campaign asks for: do they arrive?"""
     params = {"query": query, **words.fields, **words.search, "max_results": str(PROBE)}
     authors = policy.price("user", PROBE) if words.search else 0
     return Request(key, SEARCH, params, PROBE, policy.most(SEARCH, PROBE) + authors)

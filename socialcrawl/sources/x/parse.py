@@ -31,7 +31,7 @@ class FieldsMissingError(Exception):
 
 
 def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = False, author: str | None = None) -> Page:
-    """A page of posts.
+    """Return a page of posts.
 
     Args:
         payload: the decoded answer of a timeline or a search.
@@ -67,7 +67,7 @@ def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = Fal
 
 
 def users_page(payload: Json, words: Vocabulary, *, recent: bool = False) -> Page:
-    """A page of profiles: accounts found, and those missing with their reason (a protected one is both).
+    """Return a page of profiles: accounts found, and those missing with their reason (a protected one is both).
 
     Args:
         payload: the decoded answer of a look-up.
@@ -93,12 +93,12 @@ def users_page(payload: Json, words: Vocabulary, *, recent: bool = False) -> Pag
 
 
 def included(payload: Json, words: Vocabulary) -> int:
-    """How many posts an answer brings beside what it is about: they are billed."""
+    """Return how many posts an answer brings beside what it is about: they are billed."""
     return len((payload.get("includes") or NOTHING).get(words.includes) or ())
 
 
 def follows_page(payload: Json, words: Vocabulary, user: str) -> Page:
-    """A page of whom the user with that id follows, with their profiles; or why that is not to be had."""
+    """Return a page of whom the user with that id follows, with their profiles; or why that is not to be had."""
     accounts = checked([_account(one, words) for one in payload.get("data") or ()], ACCOUNT_TYPES)
     if not accounts and (reason := gone(payload.get("errors") or ())):
         return Page(missing=[(Who(user, None), reason)])
@@ -106,7 +106,10 @@ def follows_page(payload: Json, words: Vocabulary, user: str) -> Page:
 
 
 def missing(errors: Iterable[Json]) -> list[tuple[Who, Reason]]:
-    """The users whom partial errors call missing, with the reason; errors of `includes` and of posts are none."""
+    """Return the users whom partial errors call missing, with the reason.
+
+    Errors of `includes` and of posts are none.
+    """
     found = []
     for error in errors:
         if not _is_of_user(error):
@@ -119,12 +122,12 @@ def missing(errors: Iterable[Json]) -> list[tuple[Who, Reason]]:
 
 
 def gone(errors: Iterable[Json]) -> Reason | None:
-    """Why a timeline cannot be read, from the first of its errors that says so; None if none does."""
+    """Return why a timeline cannot be read, from the first of its errors that says so; None if none does."""
     return next((_reason(error) for error in errors if _is_of_user(error)), None)
 
 
 def cursor(payload: Json) -> str | None:
-    """Where the next page begins; None at the end."""
+    """Return where the next page begins; None at the end."""
     token = (payload.get("meta") or NOTHING).get("next_token")
     if token is not None and not isinstance(token, str):
         raise TypeError("next_token is no text")
@@ -174,7 +177,10 @@ def _post(
 
 
 def _last(number: Any) -> str:
-    """When the post with this id was written, ISO 8601; of one from before snowflakes, the last instant it can be."""
+    """Return when the post with this id was written, ISO 8601.
+
+    Of one from before snowflakes, the last instant it can be.
+    """
     if type(number) is not str or not is_number(number):
         raise TypeError("the id of a post is no number")
     at = SNOWFLAKES.time(number)
@@ -182,7 +188,7 @@ def _last(number: Any) -> str:
 
 
 def _references(given: Sequence[Json] | None) -> References:
-    """The ids of the posts that are replied to, reposted and quoted."""
+    """Return the ids of the posts that are replied to, reposted and quoted."""
     if not given:
         return (None, None, None)
     ids: list[str | None] = [None, None, None]
@@ -198,7 +204,7 @@ def _listed(values: list[Any]) -> str:
 
 
 def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who, str]]:
-    """Whom a post mentions, each once, with the strongest kind: reply, repost, mention, quote."""
+    """Return whom a post mentions, each once, with the strongest kind: reply, repost, mention, quote."""
     entities = post.get("entities")
     named = (entities.get("mentions") or ()) if entities else ()
     if note and (long := note.get("entities")):
@@ -226,7 +232,7 @@ def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who
 
 
 def _quoted(entities: Json, key: str) -> str | None:
-    """The name in the link to the post that is quoted: X names its author nowhere else without an expansion."""
+    """Return the name in the link to the post that is quoted: X names its author nowhere else without an expansion."""
     for url in entities.get("urls") or ():
         found = STATUS.fullmatch(str(url.get("expanded_url")))
         if found and found["id"] == key and found["name"].lower() not in ("i", "anyuser"):

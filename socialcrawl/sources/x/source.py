@@ -75,7 +75,7 @@ class XSource:
         return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
-        """One talk a timeline or search, one for each hundred users to look up or to probe.
+        """Return one talk a timeline or search, one for each hundred users to look up or to probe.
 
         Who mentions an account that is walked to at once, and is known by name only, is asked in one talk with that:
         one look-up tells both its id.
@@ -94,7 +94,7 @@ class XSource:
         return made
 
     def mark(self, at: float) -> str:
-        """The last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
+        """Return the last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
         return SNOWFLAKES.before(at)
 
     def _search(self, pick: Pick) -> Talk:
@@ -133,7 +133,7 @@ class XSource:
         return {**told_of, **(yield from self._inward(inward, there))}
 
     def _known(self, reading: Reading, who: Who) -> Generator[Request, Reply, str | None]:
-        """The id of an account, looked up where it is known by name only; None where it is missing."""
+        """Return the id of an account, looked up where it is known by name only; None where it is missing."""
         if who.id is not None:
             return who.id
         if not _legal(who):
@@ -150,7 +150,7 @@ class XSource:
         return {name: at for name, at in self.span.items() if name != "start_time"} | {"since_id": since}
 
     def _follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
-        """Whom the account follows. A list that cannot be had now leaves what was read of the posts."""
+        """Return whom the account follows. A list that cannot be had now leaves what was read of the posts."""
         cursor: str | None = None
         page = self.policy.endpoint(FOLLOWING).page if self.follows else 0
         left, part = self.follows * page, Part.SECOND_LIST
@@ -206,14 +206,17 @@ class XSource:
         return self.activity
 
     def _names(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
-        """The look-up of users who are all known by id, or all by name."""
+        """Return the look-up of users who are all known by id, or all by name."""
         by_id = whos[0].id is not None
         endpoint, listed = (BY_ID if by_id else BY_NAME), ",".join(str(who.id or who.username) for who in whos)
         params = {"ids" if by_id else "usernames": listed, "user.fields": USER_FIELDS}
         return Request(key, endpoint, params, len(whos), self.policy.most(endpoint, len(whos)))
 
     def _latest(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
-        """The look-up of users with their latest posts; where these are billed, only if it matters when they wrote."""
+        """Return the look-up of users with their latest posts.
+
+        Where these are billed, only if it matters when they wrote.
+        """
         plain, more = self._names(key, whos), self.words.probe
         if "expansions" not in more:
             return replace(plain, params={**plain.params, **more})
@@ -224,7 +227,7 @@ class XSource:
 
 
 def span(begin: float | None, end: float | None, now: float) -> dict[str, str]:
-    """The parameters that bound a timeline in time, so that X neither returns nor bills what does not count.
+    """Return the parameters that bound a timeline in time, so that X neither returns nor bills what does not count.
 
     X knows whole seconds from November 2010 on, so what is asked for may begin a little early and end a little late;
     it refuses an end that has not come, which bounds nothing.

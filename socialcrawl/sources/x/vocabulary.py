@@ -37,12 +37,12 @@ class Vocabulary:
     probe: Mapping[str, str]
 
     def lacks(self, post: Mapping[str, Any], *, search: bool) -> list[str]:
-        """The requested fields that every post must have and this one has not, in alphabetical order."""
+        """Return the requested fields that every post must have and this one has not, in alphabetical order."""
         needed = self.required | {"author_id"} if search else self.required
         return sorted(needed - post.keys())
 
     def asks_recent(self, params: Mapping[str, str]) -> bool:
-        """Whether a look-up asks for the latest post of each user."""
+        """Return whether a look-up asks for the latest post of each user."""
         return any(self.recent in params.get(name, "").split(",") for name in ("user.fields", "expansions"))
 
 
@@ -81,7 +81,7 @@ VOCABULARIES = {TWEET.name: TWEET, POST.name: POST}
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """The vocabulary called `name`.
+    """Return the vocabulary called `name`.
 
     Raises:
         SettingsError: there is none of that name.

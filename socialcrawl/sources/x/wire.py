@@ -69,12 +69,12 @@ class XWire:
 
     @bounded
     def send(self, grant: Grant) -> Reply:
-        """The reply to one request; see `protocols.Wire.send`."""
+        """Return the reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
         return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
 
     def ask(self, grant: Grant) -> tuple[Reply, Any]:
-        """The reply to one request without rows, and its decoded JSON; None where it is none.
+        """Return the reply to one request without rows, and its decoded JSON; None where it is none.
 
         Its `cost` is that of the request itself, its dearest price where it was sent and nothing usable came back.
         """
@@ -102,7 +102,7 @@ class XWire:
         return replace(reply, after=asked_pause(status, response.headers, at if told is None else told)), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
-        """The reply with its rows, cursor and cost."""
+        """Return the reply with its rows, cursor and cost."""
         if bare.kind == ReplyKind.MISSING and not _of_user(request, body):
             why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
             return replace(bare, kind=ReplyKind.INVALID, why=why)
@@ -169,13 +169,13 @@ def _answer(response: requests.Response) -> HttpAnswer:
 
 
 def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
-    """Whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
+    """Return whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
     about_one = str(problem.get("type", "")).endswith(classify.RESOURCE)
     return about_one and request.endpoint in (TIMELINE, MENTIONS, FOLLOWING, BY_ID, BY_NAME)
 
 
 def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The partial errors that a 404, or a 403 for one user, stands for."""
+    """Return the partial errors that a 404, or a 403 for one user, stands for."""
     name = next(key for key in ("usernames", "ids", "id") if key in request.params)
     said = {key: problem.get(key, "") for key in ("type", "detail")}
     return [

@@ -9,7 +9,7 @@ MOST = 10  # accounts that are listed
 
 
 def alike(connection: Connection, platform: str, name: str, most: int = MOST) -> list[str]:
-    """The names of at most `most` accounts of a database whose name begins, or for pages ends, with `name`.
+    """Return the names of at most `most` accounts of a database whose name begins, or for pages ends, with `name`.
 
     Of a platform whose names have no such parts, none. The case does not count. Called without a transaction.
     """

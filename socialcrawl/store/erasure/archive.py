@@ -59,7 +59,7 @@ def remove_answers(
 
 
 def _answers(connection: Connection) -> Iterator[tuple[int, Answer]]:
-    """All original answers, by request.id."""
+    """Yield all original answers, by request.id."""
     columns = select(
         response.c.request, response.c.url, response.c.headers, response.c.body, request.c.endpoint, campaign.c.platform
     )

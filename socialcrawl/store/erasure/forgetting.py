@@ -36,7 +36,7 @@ class Report:
 
 
 def forget(connection: Connection, order: Order, now: str, platform: str = DEFAULT.name) -> Report:
-    """The report of an order that was carried out; called in a transaction, while no campaign runs.
+    """Return the report of an order that was carried out; called in a transaction, while no campaign runs.
 
     Args:
         connection: the database.
@@ -62,7 +62,7 @@ def forget(connection: Connection, order: Order, now: str, platform: str = DEFAU
 
 
 def retain(connection: Connection, before: str, now: str) -> Report:
-    """The report after all that was fetched before an instant was forgotten; called in a transaction.
+    """Return the report after all that was fetched before an instant was forgotten; called in a transaction.
 
     Posts count by `fetched_at`; profiles by `profile_at`, of which id and username stay.
 
@@ -83,7 +83,7 @@ def retain(connection: Connection, before: str, now: str) -> Report:
 def _erased(
     connection: Connection, gone: Gone, now: str, why: str, others: Callable[[], dict[str, int]]
 ) -> dict[str, int]:
-    """The counts after all of it: what is derived first, as the posts are needed for it."""
+    """Return the counts after all of it: what is derived first, as the posts are needed for it."""
     read = ledger.passed(connection, gone)
     made = derived.Derived(connection, gone, read.read)
     made.run()
@@ -101,7 +101,7 @@ def _erased(
 
 
 def _of_others(connection: Connection, gone: Gone, now: str) -> dict[str, int]:
-    """What others' rows hold of the forgotten, and the forgotten's own accounts."""
+    """Return what others' rows hold of the forgotten, and the forgotten's own accounts."""
     cited = rows.cited(connection)
     reworded = rows.reworded(connection, gone) if gone.names or gone.ids or gone.posts else 0
     reworded += shortened.shortened(connection, gone)
@@ -109,7 +109,10 @@ def _of_others(connection: Connection, gone: Gone, now: str) -> dict[str, int]:
 
 
 def _known(connection: Connection, order: Order, platform: str) -> set[str]:
-    """What of an order was forgotten before, as a person would write it; posts that only became too old were not."""
+    """Return what of an order was forgotten before, as a person would write it.
+
+    Posts that only became too old were not.
+    """
     given = (("user", order.users, "user:"), ("name", order.names, "@"), ("post", order.posts, "post:"))
     return {
         f"{mark}{key}"
@@ -120,7 +123,7 @@ def _known(connection: Connection, order: Order, platform: str) -> set[str]:
 
 
 def _named(connection: Connection, order: Order, gone: Gone, known: set[str]) -> tuple[list[str], list[str]]:
-    """What of an order is not here: never was, or was forgotten before."""
+    """Return what of an order is not here: never was, or was forgotten before."""
     held = {*(f"@{name}" for name in gone.owners), *found.held(connection, gone)}
     named = [*(f"user:{key}" for key in order.users), *(f"@{key}" for key in order.names)]
     absent = [key for key in (*named, *(f"post:{key}" for key in order.posts)) if key not in held]

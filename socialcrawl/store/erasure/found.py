@@ -75,7 +75,7 @@ def dropped(connection: Connection) -> None:
 
 
 def of_order(connection: Connection, order: Order, platform: str) -> Gone:
-    """All that goes with an order, with the lists of keys filled."""
+    """Return all that goes with an order, with the lists of keys filled."""
     gone = Gone(platform, ids=dict(order.users), names=dict(order.names))
     _accounts(connection, gone)
     inserting(connection, gone_node, ("node",)).run([(node,) for node in sorted(gone.nodes)])
@@ -87,7 +87,7 @@ def of_order(connection: Connection, order: Order, platform: str) -> Gone:
 
 
 def older(connection: Connection, before: str) -> Gone:
-    """The posts that were first fetched before an instant (ISO 8601), with the list of keys filled."""
+    """Return the posts that were first fetched before an instant (ISO 8601), with the list of keys filled."""
     gone = Gone("")
     joined = select(post.c.id, account.c.platform).join(account, account.c.node == post.c.author)
     reasons: dict[str, Reason] = {}
@@ -116,7 +116,7 @@ def _accounts(connection: Connection, gone: Gone) -> None:
 
 
 def _holders(platform: str) -> Select[Any]:
-    """All accounts that go by a name; the one that the name refers to comes last, as in `nodes.Nodes`."""
+    """Return all accounts that go by a name; the one that the name refers to comes last, as in `nodes.Nodes`."""
     columns = select(account.c.node, account.c.platform_id, account.c.handle)
     return columns.where(account.c.platform == platform).order_by(
         account.c.platform_id.is_not(None), account.c.profile_at.nulls_first(), account.c.node.desc()
@@ -124,7 +124,7 @@ def _holders(platform: str) -> Select[Any]:
 
 
 def _owners(connection: Connection, gone: Gone, names: dict[str, str]) -> list[tuple[Any, str]]:
-    """Whom names refer to; a name that has passed on to somebody who was not named is not theirs any more."""
+    """Return whom names refer to; a name that has passed on to somebody who was not named is not theirs any more."""
     holders: dict[str, list[Any]] = {}
     for row in keyed(connection, _holders(gone.platform), account.c.handle, list(names)):
         holders.setdefault(row.handle, []).append(row)
@@ -142,7 +142,7 @@ def _owners(connection: Connection, gone: Gone, names: dict[str, str]) -> list[t
 
 
 def _aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -> list[tuple[int, Any]]:
-    """Accounts that turned out to be one of `nodes` when they were asked, each with that one."""
+    """Return accounts that turned out to be one of `nodes` when they were asked, each with that one."""
     texts = [str(SameAs(Node(node))) for node in nodes]
     told = keyed(connection, select(outcome.c.missing, outcome.c.node), outcome.c.missing, texts)
     same = {row.node: int(row.missing.removeprefix(SAME_AS)) for row in told}
@@ -166,7 +166,7 @@ def _posts(connection: Connection, gone: Gone) -> None:
 
 
 def _referred(connection: Connection, gone: Gone) -> list[str]:
-    """The ids of posts of the forgotten that others' posts refer to, by what such an id says of its author."""
+    """Return the ids of posts of the forgotten that others' posts refer to, by what such an id says of its author."""
     keys = [key.partition("@")[0] for key in (*gone.ids, *gone.names)]
     if gone.facts.numeric_ids or not keys:
         return []
@@ -191,7 +191,7 @@ def _add(connection: Connection, gone: Gone, rows: Iterable[tuple[str, str]]) ->
 
 
 def held(connection: Connection, gone: Gone) -> set[str]:
-    """What of it is in the database, as `user:ID` and `post:ID`."""
+    """Return what of it is in the database, as `user:ID` and `post:ID`."""
     ids = select(account.c.platform_id).where(account.c.node.in_(select(gone_node.c.node)))
     posts = select(post.c.id).where(post.c.id.in_(select(gone_post.c.id)))
     users = {f"user:{key}" for key in connection.execute(ids).scalars() if key is not None}

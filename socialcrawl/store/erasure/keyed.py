@@ -9,7 +9,10 @@ CHUNK = 5_000  # keys a statement
 
 
 def keyed(connection: Connection, query: Select[Any], key: Column[Any], keys: Sequence[str | int]) -> list[Any]:
-    """The rows of `query` whose column `key` is one of the keys; their order holds for some thousand keys only."""
+    """Return the rows of `query` whose column `key` is one of the keys.
+
+    Their order holds for some thousand keys only.
+    """
     found: list[Any] = []
     for begin in range(0, len(keys), CHUNK):
         found += connection.execute(query.where(key.in_(keys[begin : begin + CHUNK]))).all()

@@ -55,7 +55,7 @@ class Order:
 
 
 def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compliance: str | None) -> Order:
-    """The order that the options of `socialcrawl forget` give.
+    """Return the order that the options of `socialcrawl forget` give.
 
     Args:
         users: ids or names.

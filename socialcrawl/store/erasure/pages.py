@@ -39,7 +39,7 @@ class Barred:
         return bool(self.users or self.names or self.posts or self.aged)
 
     def who(self, who: Who) -> bool:
-        """Whether an account was forgotten, by its id or its name."""
+        """Return whether an account was forgotten, by its id or its name."""
         return who.id in self.users or (who.username or "").lower() in self.names
 
     @property
@@ -49,7 +49,7 @@ class Barred:
 
 
 def without(page: Page, gone: Barred) -> Page:
-    """The page without forgotten posts, authors, mentions and profiles, and without reposts of them.
+    """Return the page without forgotten posts, authors, mentions and profiles, and without reposts of them.
 
     Others' posts stay: names in their texts become `@forgotten`, references to forgotten posts are cut, and the
     platform's JSON is dropped where it spoke of them. Whoever was asked about by name is missing: forgotten.
@@ -77,7 +77,7 @@ def without(page: Page, gone: Barred) -> Page:
 
 
 def billed_as(page: Page, gone: Barred, platform: str) -> Page:
-    """The page as it is billed: whole, but the forgotten under their digests, so that the bill names nobody."""
+    """Return the page as it is billed: whole, but the forgotten under their digests, so that the bill names nobody."""
     if not gone:
         return page
     posts = [row._replace(id=digest(platform, "post", row.id)) if _forgotten(row, gone) else row for row in page.posts]
@@ -103,7 +103,7 @@ class Barring:
         self._any: bool | None = None
 
     def of(self, page: Page, now: str) -> Barred:
-        """What of a page was forgotten; called in a transaction.
+        """Return what of a page was forgotten; called in a transaction.
 
         Whoever was forgotten by name and comes with an id is from now on known by that too, and whoever was forgotten
         by id by the name: tombstones are put, and accounts that were stored by that name only are emptied, but for
@@ -147,19 +147,19 @@ class Barring:
         self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
 
     def _short(self, page: Page, gone: Barred) -> set[str]:
-        """What the posts that mention somebody who was forgotten may call them for short."""
+        """Return what the posts that mention somebody who was forgotten may call them for short."""
         theirs = [m for m in page.mentions if gone.who(m.who)] if self._facts.short_names else []
         told = shorts(m.who.username for m in theirs if m.who.username)
         return told | set(self._of(SHORT, sorted(named(page.posts[m.post].text for m in theirs))))
 
     def _pages(self, page: Page) -> list[str]:
-        """The addresses to which pages of the web link: ids of accounts."""
+        """Return the addresses to which pages of the web link: ids of accounts."""
         if not self._facts.pages:
             return []
         return [str(url) for row in page.posts if row.urls for url in orjson.loads(row.urls)]
 
     def _theirs(self, names: Collection[str], users: Collection[str]) -> set[str]:
-        """Those of the names that are not known as the name of somebody else, who is not forgotten."""
+        """Return those of the names that are not known as the name of somebody else, who is not forgotten."""
         known = select(account.c.handle, account.c.platform_id).where(
             account.c.platform == self.platform, account.c.platform_id.is_not(None)
         )
@@ -167,7 +167,10 @@ class Barring:
         return set(names) - {row.handle for row in others if row.platform_id not in users}
 
     def _emptied(self, names: Collection[str], page: Page, now: str) -> set[str]:
-        """The names that the page was asked about, of accounts stored by name only; the other such accounts go."""
+        """Return the names that the page was asked about, of accounts stored by name only.
+
+        The other such accounts go.
+        """
         if not names:
             return set()
         named = self._by_name_only(names)
@@ -198,7 +201,7 @@ class Barring:
         put(self.connection, [(digest(self.platform, kind, key), kind, WHY, now) for key in sorted(keys)])
 
     def names(self, names: Sequence[str]) -> set[str]:
-        """Those of the usernames that were forgotten, as they were given; called in a transaction."""
+        """Return those of the usernames that were forgotten, as they were given; called in a transaction."""
         return set(self._of("name", names))
 
     def _of(self, kind: str, keys: Sequence[str]) -> dict[str, str]:

@@ -103,7 +103,7 @@ def _unremembered(alone: Connection) -> None:
 
 
 def _raw(connection: Connection, *statements: str) -> list[Any]:
-    """What the last of statements answers that have to run outside of a transaction."""
+    """Return what the last of statements answers that have to run outside of a transaction."""
     cursor: Any = connection.connection.cursor()
     rows: list[Any] = []
     for statement in statements:

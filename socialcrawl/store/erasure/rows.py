@@ -26,7 +26,10 @@ HOSTS = ("x.com/", "twitter.com/")
 
 
 def cited(connection: Connection) -> int:
-    """The number of others' posts whose references to posts that go were cut; no original speaks of the forgotten."""
+    """Return the number of others' posts whose references to posts that go were cut.
+
+    No original speaks of the forgotten.
+    """
     ids = select(gone_post.c.id)
     cut = {name: case((post.c[name].in_(ids), null()), else_=post.c[name]) for name in REFERENCES}
     number = change(connection, update(post).where(_refers()).values(cut | {"original": null()}))
@@ -92,7 +95,7 @@ def _profiles(connection: Connection, gone: Gone, ids: Container[str]) -> int:
 
 
 def removed(connection: Connection) -> dict[str, int]:
-    """The numbers of rows removed: posts, and mentions and hits with them; mentions of the forgotten too."""
+    """Return the numbers of rows removed: posts, and mentions and hits with them; mentions of the forgotten too."""
     ids, nodes = select(gone_post.c.id), select(gone_node.c.node)
     known = follow.c.node.in_(nodes) | follow.c.followed.in_(nodes)
     carry_out(connection, delete(follow).where(known))
@@ -105,7 +108,7 @@ def removed(connection: Connection) -> dict[str, int]:
 
 
 def emptied(connection: Connection, gone: Gone, now: str) -> int:
-    """The number of accounts emptied; another one that still shows a name of the forgotten loses that name."""
+    """Return the number of accounts emptied; another one that still shows a name of the forgotten loses that name."""
     nothing: dict[str, Any] = dict.fromkeys((*PROFILE, "platform_id", "username", "handle"))
     fresh = account.c.node.in_(select(gone_node.c.node)) & account.c.forgotten_at.is_(None)
     number = change(connection, update(account).where(fresh).values(nothing | {"forgotten_at": now}))
@@ -117,13 +120,13 @@ def emptied(connection: Connection, gone: Gone, now: str) -> int:
 
 
 def faded(connection: Connection, before: str) -> int:
-    """The number of profiles emptied that were fetched before an instant; id and username stay."""
+    """Return the number of profiles emptied that were fetched before an instant; id and username stay."""
     old = update(account).where(account.c.profile_at < before)
     return change(connection, old.values(dict.fromkeys(PROFILE)))
 
 
 def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, set[str]]:
-    """The number of originals without their places now, and the ids of all posts whose places had to go."""
+    """Return the number of originals without their places now, and the ids of all posts whose places had to go."""
     users = [key for kind, key in order.places if kind == "user"]
     ids = [key for kind, key in order.places if kind == "post"]
     whole = select(post.c.id, post.c.original)
@@ -142,13 +145,13 @@ def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, 
 
 
 def outlived(connection: Connection, before: str) -> int:
-    """The number of original answers removed that arrived before an instant."""
+    """Return the number of original answers removed that arrived before an instant."""
     old = select(request.c.id).where(request.c.arrived_at < before)
     return change(connection, delete(response).where(response.c.request.in_(old)))
 
 
 def anonymous(connection: Connection, gone: Gone) -> int:
-    """The number of charges that name a digest instead of what goes: what was billed today stays billed."""
+    """Return the number of charges that name a digest instead of what goes: what was billed today stays billed."""
     columns = (charge.c.day, charge.c.credential, charge.c.kind, charge.c.resource)
     users = keyed(connection, select(*columns).where(charge.c.kind == "user"), charge.c.resource, list(gone.ids))
     posts = select(*columns).where(charge.c.kind == "post", charge.c.resource.in_(select(gone_post.c.id)))

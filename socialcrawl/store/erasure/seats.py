@@ -40,26 +40,26 @@ def unnamed(identity: dict[str, Any], barred: Collection[str], node: Callable[[s
 
 
 def unbarred(names: Sequence[Seat], barred: Collection[str]) -> list[Seat]:
-    """The names that were not forgotten, in their order."""
+    """Return the names that were not forgotten, in their order."""
     return [name for name in names if not _is(name, barred)]
 
 
 def spoken_of(identity: dict[str, Any]) -> list[str]:
-    """All names of settings or an identity, in lower case."""
+    """Return all names of settings or an identity, in lower case."""
     sections = ((identity.get(section), lists) for section, lists in NAMING.items())
     lists = (told.get(key) or [] for told, keys in sections if isinstance(told, dict) for key in keys)
     return [_plain(name) for names in lists for name in names if isinstance(name, str)]
 
 
 def same(held: Sequence[Seat], given: Sequence[Seat], barred: Collection[str]) -> bool:
-    """Whether a campaign has the seeds it had, in whatever order: the forgotten count neither here nor there."""
+    """Return whether a campaign has the seeds it had, in whatever order: the forgotten count neither here nor there."""
     return _named(held, barred).keys() == _named(given, barred).keys()
 
 
 def reseated(
     held: Sequence[Seat], given: Sequence[str], barred: Collection[str], last: int, node: Callable[[str], int]
 ) -> list[Seat]:
-    """The seats of a campaign whose file names other seeds now: those that were taken keep their places.
+    """Return the seats of a campaign whose file names other seeds now: those that were taken keep their places.
 
     New names come after them. A name that is left out leaves its node in its seat, as the history goes on naming it.
 
@@ -82,7 +82,7 @@ def reseated(
 
 
 def seated(connection: Connection, number: int, usernames: Sequence[str], barred: Collection[str]) -> list[str | int]:
-    """The seeds of a campaign in their order: names, and nodes where a seed has no name any more.
+    """Return the seeds of a campaign in their order: names, and nodes where a seed has no name any more.
 
     Called in a transaction.
 
@@ -100,7 +100,7 @@ def seated(connection: Connection, number: int, usernames: Sequence[str], barred
 
 
 def cleared(connection: Connection, gone: Gone) -> set[int]:
-    """The campaigns whose seeds were forgotten; their settings and identities name them no more."""
+    """Return the campaigns whose seeds were forgotten; their settings and identities name them no more."""
     found = set()
     for row in connection.execute(select(campaign).where(campaign.c.platform == gone.platform)).all():
         values = {}
@@ -124,7 +124,7 @@ def _clear_versions(connection: Connection, number: int, gone: Gone) -> None:
 
 
 def _named(seats: Sequence[Seat], barred: Collection[str]) -> dict[str, str]:
-    """The names of seats that were not forgotten, by their plain form."""
+    """Return the names of seats that were not forgotten, by their plain form."""
     found: dict[str, str] = {}
     for seat in seats:
         if isinstance(seat, str) and not _is(seat, barred):

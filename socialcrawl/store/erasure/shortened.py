@@ -28,7 +28,7 @@ def shortened(connection: Connection, gone: Gone) -> int:
 
 
 def _named(connection: Connection) -> dict[str, set[str]]:
-    """The short forms of the forgotten that each post mentions."""
+    """Return the short forms of the forgotten that each post mentions."""
     whole = select(mention.c.post, account.c.handle).join(account, account.c.node == mention.c.node)
     theirs = whole.where(mention.c.node.in_(select(gone_node.c.node)), mention.c.post.not_in(select(gone_post.c.id)))
     found: dict[str, set[str]] = {}

@@ -133,7 +133,7 @@ def _piece(key: str) -> str | None:
 
 
 def _may(answer: Answer, sought: Sought) -> bool:
-    """Whether a match is possible: answers are many, and most have nothing of what is sought."""
+    """Return whether a match is possible: answers are many, and most have nothing of what is sought."""
     if (pieces := sought.pieces) is None:
         return True
     told = f"{answer.url}\n{answer.headers}\n{answer.body}".lower()
@@ -160,7 +160,7 @@ def _matches(answer: Answer, sought: Sought) -> Iterator[str]:
 
 
 def _leaves(told: Any) -> Iterator[tuple[str, str, bool]]:
-    """The texts and whole numbers of JSON: (key, value, whether it is part of a place, a topic or the like)."""
+    """Yield the texts and whole numbers of JSON: (key, value, whether it is part of a place, a topic or the like)."""
     stack: list[tuple[str, Any, bool]] = [("", told, False)]
     while stack:
         key, value, beside = stack.pop()
@@ -185,7 +185,7 @@ def _objects(told: Any) -> Iterator[dict[str, Any]]:
 
 
 def _field(key: str, value: str, answer: Answer, sought: Sought) -> str | None:
-    """The kind of a match in a field that holds an id, a name or an address."""
+    """Return the kind of a match in a field that holds an id, a name or an address."""
     if ID_KEY.search(key) and (value in sought.keys or (_accounts(key) and (answer.host, value) in sought.numbers)):
         return "id"
     if "uri" in key.lower() and (value in sought.keys or _linked(value, sought)):
@@ -198,12 +198,12 @@ def _field(key: str, value: str, answer: Answer, sought: Sought) -> str | None:
 
 
 def _accounts(key: str) -> bool:
-    """Whether a field of Mastodon holds the number of an account."""
+    """Return whether a field of Mastodon holds the number of an account."""
     return key.endswith(("account_id", "account_ids"))
 
 
 def _text(told: str, sought: Sought) -> Iterator[str]:
-    """The kinds of matches in any text, HTML or not."""
+    """Yield the kinds of matches in any text, HTML or not."""
     text = unescape(told) if "&" in told else told
     if calls(text, sought.names) or ("<" in text and calls(TAG.sub("", text), sought.names)):
         yield "text"
@@ -215,7 +215,7 @@ def _text(told: str, sought: Sought) -> Iterator[str]:
 
 
 def _linked(address: str, sought: Sought) -> bool:
-    """Whether an address is that of a page, a profile or a post that is sought."""
+    """Return whether an address is that of a page, a profile or a post that is sought."""
     plain = unescape(address).rstrip(END)
     if not sought.whole.isdisjoint(holders(plain)) or plain in sought.keys:
         return True
@@ -229,7 +229,7 @@ def _numbered(address: str, host: str, sought: Sought) -> bool:
 
 
 def _bare(answer: Answer, sought: Sought) -> Iterator[str]:
-    """The kinds of matches in a body that is no JSON: a page of the web, or an answer that was cut."""
+    """Yield the kinds of matches in a body that is no JSON: a page of the web, or an answer that was cut."""
     body = answer.body
     yield from _text(body, sought)
     targets = (unescape(told.strip("\"'")) for told in ATTRIBUTE.findall(body))
@@ -247,7 +247,7 @@ def _bare(answer: Answer, sought: Sought) -> Iterator[str]:
 
 
 def _asked(answer: Answer, sought: Sought) -> bool:
-    """Whether the address that was asked names whom is sought."""
+    """Return whether the address that was asked names whom is sought."""
     if answer.platform != sought.platform:
         return False
     if find_facts(answer.platform).pages:

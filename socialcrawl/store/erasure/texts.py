@@ -22,7 +22,7 @@ WORDS = frozenset({"status", "statuses", "web", "photo", "video", "user"})  # wh
 
 
 def named(texts: Iterable[str]) -> set[str]:
-    """What could be names in texts, in lower case: `@name`, and the words of links to the platform."""
+    """Return what could be names in texts, in lower case: `@name`, and the words of links to the platform."""
     found: set[str] = set()
     for text in texts:
         if "@" in text or "\uff20" in text:
@@ -32,7 +32,7 @@ def named(texts: Iterable[str]) -> set[str]:
 
 
 def linked(texts: Iterable[str]) -> set[str]:
-    """What could be ids in links to the platform: of posts, of users."""
+    """Return what could be ids in links to the platform: of posts, of users."""
     return {word for text in texts for word in _linked(text) if word.isdecimal()}
 
 
@@ -49,7 +49,7 @@ def leads(text: str, names: Container[str], ids: Container[str] = ()) -> bool:
 
 
 def without_names(text: str, names: Container[str], ids: Container[str] = ()) -> str:
-    """The text with `@forgotten` in the place of names (in lower case), and of links that hold one or an id.
+    """Return the text with `@forgotten` in the place of names (in lower case), and of links that hold one or an id.
 
     Args:
         text: the text.
@@ -70,7 +70,7 @@ def without_names(text: str, names: Container[str], ids: Container[str] = ()) ->
 
 
 def without_links(listed: str | None, names: Container[str], ids: Container[str] = ()) -> str | None:
-    """A JSON list of links without those that hold a name or an id, or are one; None if none is left."""
+    """Return a JSON list of links without those that hold a name or an id, or are one; None if none is left."""
     if listed is None:
         return None
     links = orjson.loads(listed)
@@ -79,7 +79,7 @@ def without_links(listed: str | None, names: Container[str], ids: Container[str]
 
 
 def _spelled(written: str) -> Iterator[str]:
-    """The names that the letters behind an @ may spell, the whole first; marks at its end are the sentence's."""
+    """Yield the names that the letters behind an @ may spell, the whole first; marks at its end are the sentence's."""
     whole = written.rstrip(".@-")
     if whole:
         yield whole
@@ -92,7 +92,7 @@ def _linked(text: str) -> set[str]:
 
 
 def _words(link: str) -> Iterator[str]:
-    """The words of a link in lower case that could be a name or an id: not the host, not X's own words."""
+    """Yield the words of a link in lower case that could be a name or an id: not the host, not X's own words."""
     plain = SHARED.sub("", unquote_plus(unquote_plus(link)))
     owner = OWNER.search(plain)
     begin = owner.end() if owner else plain.lower().find(".com/") + len(".com/")

@@ -16,7 +16,7 @@ AGED = "retain"  # why a tombstone was put where a post only became too old
 
 
 def digest(platform: str, kind: str, key: str) -> str:
-    """The hash of what was forgotten: 32 hexadecimal digits in which nothing can be read.
+    """Return the hash of what was forgotten: 32 hexadecimal digits in which nothing can be read.
 
     Args:
         platform: x, ...
@@ -28,12 +28,12 @@ def digest(platform: str, kind: str, key: str) -> str:
 
 
 def any_set(connection: Connection) -> bool:
-    """Whether anything was ever forgotten here."""
+    """Return whether anything was ever forgotten here."""
     return connection.execute(select(tombstone.c.digest).limit(1)).first() is not None
 
 
 def barred(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> set[str]:
-    """Those of the keys that were forgotten, as they were given; two short statements whatever their number.
+    """Return those of the keys that were forgotten, as they were given; two short statements whatever their number.
 
     Args:
         connection: the database, in a transaction.
@@ -45,7 +45,7 @@ def barred(connection: Connection, platform: str, kind: str, keys: Iterable[str]
 
 
 def reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> dict[str, str]:
-    """Why those of the keys that were forgotten were; see `barred`."""
+    """Return why those of the keys that were forgotten were; see `barred`."""
     by_key = {key: digest(platform, kind, key) for key in keys}
     if not by_key or not any_set(connection):
         return {}

@@ -25,7 +25,7 @@ def owners(key: str | None) -> set[str]:
 
 
 def owned(key: str | None, ids: Container[str], names: Container[str]) -> bool:
-    """Whether the id of a post names one of these accounts, by id or by name (in lower case)."""
+    """Return whether the id of a post names one of these accounts, by id or by name (in lower case)."""
     return any(owner in ids or owner.lower() in names for owner in owners(key))
 
 
@@ -43,5 +43,5 @@ def short(name: str | None) -> str | None:
 
 
 def shorts(names: Iterable[str]) -> set[str]:
-    """The short forms of names that have one."""
+    """Return the short forms of names that have one."""
     return {found for name in names if (found := short(name)) is not None}

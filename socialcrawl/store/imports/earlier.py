@@ -15,7 +15,7 @@ from socialcrawl.store.tables import campaign, link, outcome, pick
 
 
 def earlier(connection: Connection, name: str, platform: str, site: Callable[[Who], str]) -> Arrived:
-    """What the campaign `name` knows; called in a transaction.
+    """Return what the campaign `name` knows; called in a transaction.
 
     Args:
         connection: the database.
@@ -59,7 +59,7 @@ def _number(connection: Connection, name: str, platform: str) -> int:
 
 
 def _settled(connection: Connection, number: int, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same nodes, but those that turned out to be another account by that one."""
+    """Return the same nodes, but those that turned out to be another account by that one."""
     same = select(outcome.c.node, outcome.c.missing).where(
         outcome.c.campaign == number, outcome.c.missing.startswith(SAME_AS)
     )

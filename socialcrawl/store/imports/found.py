@@ -29,6 +29,6 @@ class Found:
     replies: Sequence[tuple[int, str]] = ()
 
     def author(self, place: int) -> Who:
-        """The author of the post at `place`."""
+        """Return the author of the post at `place`."""
         key = self.page.posts[place].author
         return self.authors.get(key, Who(key, None))

@@ -80,7 +80,7 @@ class Entered:
 
 
 def enter(connection: Connection, campaign: int, arrivals: Sequence[Callable[[], Arrived]], at: float) -> Entered:
-    """What came of writing graphs into the history of a campaign, one after the other.
+    """Return what came of writing graphs into the history of a campaign, one after the other.
 
     Args:
         connection: the database.
@@ -101,7 +101,7 @@ def enter(connection: Connection, campaign: int, arrivals: Sequence[Callable[[],
 
 
 def numbered(connection: Connection, platform: str, data: Named, now: str) -> Arrived:
-    """A graph by the nodes of its accounts, new ones with new numbers, without the forgotten.
+    """Return a graph by the nodes of its accounts, new ones with new numbers, without the forgotten.
 
     Called in a transaction.
     """
@@ -147,7 +147,7 @@ class _Rows(NamedTuple):
 
 
 def _rows(nodes: NDArray[np.int64], links: _Links) -> _Rows:
-    """The links of some nodes, node by node."""
+    """Return the links of some nodes, node by node."""
     order = nodes.argsort()
     rank = order[np.searchsorted(nodes[order], links.source)]
     lies = rank.argsort(kind="stable")

@@ -26,7 +26,7 @@ ASKED = (Act.SEED, Act.EXPAND, Act.RECRAWL, ACT)  # acts after which an account 
 
 
 def remember(connection: Connection, campaign: int, platform: str, at: float) -> tuple[int, int]:
-    """How many authors became picks, and how many had been asked before: all in one transaction.
+    """Return how many authors became picks, and how many had been asked before: all in one transaction.
 
     Args:
         connection: the database, with the notes of an import made for a history.
@@ -66,7 +66,7 @@ def _authors(connection: Connection, campaign: int) -> tuple[int, int]:
 
 
 def _outcomes(connection: Connection, following: int, at: float) -> Iterator[list[Outcome]]:
-    """The outcomes in the order of the authors, some at a time; the first has n = `following`."""
+    """Yield the outcomes in the order of the authors, some at a time; the first has n = `following`."""
     begin = 0
     while True:
         some = authors.c.rank.between(begin, begin + SOME - 1)

@@ -104,7 +104,7 @@ class Notes:
         self.connection.execute(update(replies).values(node=author))
 
     def names(self, after: int) -> Sequence[tuple[int, str, str]]:
-        """Some (place, post.id, answered) of the posts that answer what is no post here, those after a place."""
+        """Return some (place, post.id, answered) of the posts that answer what is no post here, those after a place."""
         left = select(replies.c.place, replies.c.post, replies.c.answered).where(replies.c.node.is_(None))
         rows = self.connection.execute(left.where(replies.c.place > after).order_by(replies.c.place).limit(SOME))
         return [(row.place, row.post, row.answered) for row in rows]

@@ -133,7 +133,7 @@ class Intake:
         self.stored.new += len(fresh)
 
     def _fresh(self, page: Page) -> list[int]:
-        """The places of the posts that the database has not yet, each id once."""
+        """Return the places of the posts that the database has not yet, each id once."""
         held = {row[0] for row in self._held.rows([row.id for row in page.posts])}
         first: dict[str, int] = {}
         for place, row in enumerate(page.posts):

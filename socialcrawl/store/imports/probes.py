@@ -56,7 +56,9 @@ class Learned:
 
 
 def learn(connection: Connection, campaign: int, results: Sequence[Tested], *, linked: bool) -> Learned:
-    """What came of writing results into the history of a campaign, all in one transaction; of two the first counts.
+    """Return what came of writing results into the history of a campaign, all in one transaction.
+
+    Of two the first counts.
 
     Args:
         connection: the database.
@@ -85,7 +87,7 @@ def learn(connection: Connection, campaign: int, results: Sequence[Tested], *, l
 
 
 def _known(connection: Connection, campaign: int) -> set[int]:
-    """The nodes that were tested, or are being tested, and need no other test."""
+    """Return the nodes that were tested, or are being tested, and need no other test."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     mine = select(pick.c.node).join_from(pick, outcome, both, isouter=True)
     mine = mine.where(pick.c.campaign == campaign, pick.c.act == PROBE)
@@ -125,7 +127,7 @@ class _Dataset:
         self._by_name = Lookup(connection, ours.where(among(connection, account.c.handle)))
 
     def nodes(self, whos: Sequence[Who]) -> list[Node | None]:
-        """The node of each account; None for one that does not belong to the dataset."""
+        """Return the node of each account; None for one that does not belong to the dataset."""
         return [node for begin in range(0, len(whos), SOME) for node in self._some(whos[begin : begin + SOME])]
 
     def _some(self, whos: Sequence[Who]) -> Iterator[Node | None]:

@@ -9,7 +9,7 @@ from socialcrawl.store.imports.found import Found
 
 
 def shown(found: Found) -> Page:
-    """The page with everybody of whom the file speaks, so that all of them are looked up among the forgotten."""
+    """Return the page with everybody of whom the file speaks, so that all of them are looked up among the forgotten."""
     everybody = (*found.named, *found.authors.values(), *(Who(None, to) for _, to in found.replies))
     return replace(found.page, missing=[(who, Reason.FORGOTTEN) for who in everybody])
 
@@ -39,7 +39,7 @@ def spared(found: Found, gone: Barred) -> Found:
 
 
 def _unanswered(page: Page, places: Container[int]) -> Page:
-    """The page, in which the posts at some places do not say whom they answer."""
+    """Return the page, in which the posts at some places do not say whom they answer."""
     silent = [
         row._replace(reply_to=None, original=None) if place in places else row for place, row in enumerate(page.posts)
     ]
