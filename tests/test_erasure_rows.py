@@ -24,7 +24,7 @@ from erasing import (
     stored,
 )
 from postgres import a_server_database
-from storing import a_place, a_store, mentioning, profile, rows, save, users
+from storing import a_place, a_store, mentioning, profile, rows, save, timeline, users
 from tiny import close, posts_of
 
 from socialcrawl.errors import StoreError
@@ -239,23 +239,23 @@ def test_others_on_the_same_page_stay_and_look_ups_name_only_them(store):
     assert store.accounts(asked)[asked[2]] == Who(None, None)
 
 
-def test_repeated_mentions_and_posts_on_two_pages_count_as_they_were_read(store):
+def test_repeated_mentions_and_posts_on_two_pages_and_pages_that_came_twice_count_once(store):
     author, target = PostRow("1", "5", None, "a", *[None] * 14), Who("6", "ann")
     store.enlist(["seed"], LATER)
     page = Page(
         [author, author._replace(id="2")], [2, 3], [Mention(0, target, "mention"), Mention(1, target, "mention")]
     )
-    save(store, page, 0)
-    save(store, page, 0)
+    for part in (0, 1, 1):
+        save(store, page, 0, asked=timeline(0, part))
     node = node_of(store, "6")
     batch = (Pick(0, Node(0), "expand"),)
     store.open(batch)
     write(store, "insert into outcome values (1, 0, 0, '2026', 3.3, 10, 4, null, null)",
           f"insert into link values (1, 0, 0, {node}, 3.3)")  # fmt: skip
     forgotten(store, posts=["1"])
-    assert rows(store, "select occurrences, posts from outcome") == [(6, 2)]
+    assert rows(store, "select occurrences, posts from outcome") == [(3, 2)]
     ((value, alpha),) = rows(store, "select o.value, l.alpha from outcome o, link l")
-    assert value == alpha == pytest.approx(2.791759469228055)  # 1 + ln 6
+    assert value == alpha == pytest.approx(2.09861228866811)  # 1 + ln 3
 
 
 def test_readers_that_keep_old_pages_are_named():

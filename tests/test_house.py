@@ -24,7 +24,7 @@ FLOORS = [
     | {"access", "journal", "keywords", "tokens", "clock", "siblings", "standings"}
     | {"reports", "verify", "kinds", "exporters"},
     {"collect", "track", "refresh", "sample", "sources"},
-    {"importance", "graph", "links", "relevance", "entities", "scripts", "liveness", "limits", "store"},
+    {"importance", "graph", "links", "recount", "relevance", "entities", "scripts", "liveness", "limits", "store"},
     {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
     | {"secret", "optouts", "pasted", "platform_facts", "words", "intervals", "arms", "chance"}
     | {"hosts", "permissions", "locks"},

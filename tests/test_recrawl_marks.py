@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import orjson
@@ -326,9 +327,8 @@ def test_answers_travel_with_their_marks_and_older_ones_are_read_still(answer):
     older = orjson.loads(answers.packed(replace(answer, mark="")))
     assert len(older) == 6 + bool(answer.follows), "as the programs before wrote it"
     noted = answers.nodes([(0, 5)], answer)
-    assert answers.noted_mark(noted) == answer.mark
-    pairs, found, missing, follows = answers.from_nodes(noted)
-    assert (pairs, found, missing, tuple(follows)) == ([(0, 5)], [1], {2: "deleted"}, answer.follows)
+    page = answers.parse_page(SimpleNamespace(nodes=noted, post_ids='["7"]'))
+    assert page == (["7"], [(0, 5)], [1], {2: "deleted"}, answer.follows, answer.mark)
 
 
 def test_a_page_hands_its_mark_to_the_answer():

@@ -32,12 +32,14 @@ from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.kinds.registry import find_kind
 from socialcrawl.model import ANSWERED, ReplyKind
 from socialcrawl.sections.kinds import DEFAULT
-from socialcrawl.store import address, answers
+from socialcrawl.store import address
+from socialcrawl.store.answers import parse_page
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.database import on_server
 from socialcrawl.store.summary import campaigns
 from socialcrawl.store.tables import request
 
+Pairs = list[tuple[int, int]]
 SOME = 2_000  # rows that are read, worked on and written together
 
 _metadata = MetaData()
@@ -227,11 +229,11 @@ def _read(choice: Choice) -> None:
     place = inserting(choice.reader, places, ("post", "node", "position"), "ignore")
     for chunk in pages(choice):
         keep.run([(key, 1) for _, ids, _ in chunk for key in ids])
-        place.run([found for _, ids, nodes in chunk for found in _places(ids, nodes)])
+        place.run([found for _, ids, pairs in chunk for found in _places(ids, pairs)])
 
 
-def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], str | None]]]:
-    """The requests that brought posts, oldest first, as (row, ids of the posts, `answers.nodes`), some at a time."""
+def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
+    """The requests that brought posts, oldest first, as (row, ids of the posts, `StoredPage.pairs`), some at a time."""
     columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
     ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
     came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == ReplyKind.HELD)).order_by(request.c.id)
@@ -239,11 +241,8 @@ def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], str | None]]]:
         yield [(row, *page_of(choice, row)) for row in rows]
 
 
-def page_of(choice: Choice, row: Any) -> tuple[list[str], str | None]:
-    """Return the ids of the posts that a request brought, in order, and `answers.nodes`.
-
-    Of one held, from where it came.
-    """
+def page_of(choice: Choice, row: Any) -> tuple[list[str], Pairs]:
+    """Return the ids of the posts that a request brought and `StoredPage.pairs`; of one held, from where it came."""
     found = row
     if row.kind == ReplyKind.HELD and row.digest is not None:
         same = select(request.c.post_ids, request.c.nodes).where(
@@ -251,14 +250,13 @@ def page_of(choice: Choice, row: Any) -> tuple[list[str], str | None]:
         )
         newest = same.order_by(request.c.arrived_at.desc(), request.c.id.desc()).limit(1)
         found = choice.reader.execute(newest).one_or_none()
-    return (orjson.loads(found.post_ids or "[]"), found.nodes) if found is not None else ([], None)
+    page = None if found is None else parse_page(found)
+    return (orjson.loads((found and found.post_ids) or "[]"), []) if page is None else (page.ids, page.pairs)
 
 
-def _places(ids: list[str], nodes: str | None) -> Iterator[tuple[str, int, int]]:
-    if nodes is None:
-        return
+def _places(ids: list[str], pairs: Pairs) -> Iterator[tuple[str, int, int]]:
     count: dict[int, int] = {}
-    for place, node in answers.from_nodes(nodes)[0]:
+    for place, node in pairs:
         if place < len(ids):
             yield ids[place], node, count.get(place, 0)
             count[place] = count.get(place, 0) + 1

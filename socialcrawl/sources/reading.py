@@ -1,13 +1,14 @@
-"""What a talk has read of one node so far: sums over pages, and the outcome they add up to. Pure."""
+"""What a conversation has read of one node so far, and the outcome that it adds up to. Pure."""
 
 import numpy as np
 
 from socialcrawl.model import PUT_OFF, Outcome, Pick, Reason, Reply, ReplyKind, Unavailable
+from socialcrawl.recount import Recount
 from socialcrawl.relevance import worth
 from socialcrawl.sources.marks import newest
 
 
-class Reading:
+class Reading(Recount):
     """The pages of one pick, added up: beta from all its posts, alpha from the posts that mention each target.
 
     Args:
@@ -16,11 +17,9 @@ class Reading:
     """
 
     def __init__(self, pick: Pick, follow: int = 0) -> None:
+        super().__init__()
         self.pick, self.follow = pick, follow
         self.at = 0.0
-        self.posts = self.hits = 0
-        self.targets: dict[int, int] = {}  # node -> occurrences, in order of first appearance
-        self.found: dict[int, None] = {}
         self.missing: Unavailable | None = None
         self.mark = pick.since  # which a visit keeps that brings nothing new
         self._anew = False
@@ -47,14 +46,8 @@ class Reading:
         if reply.kind == ReplyKind.MISSING and self.posts:
             return False  # gone between two pages: what was read stays
         self.missing = answer.missing.get(self.pick.node)
-        self.posts += answer.posts
-        self.hits += answer.hits
         self.mark = newest(self.mark, answer.mark)
-        self.found |= dict.fromkeys(answer.found)
-        for target, hits in zip(answer.targets, answer.target_hits, strict=True):
-            self.targets[target] = self.targets.get(target, 0) + hits
-        for target in answer.follows if self.follow else ():
-            self.targets[target] = self.targets.get(target, 0) + self.follow
+        self.add_answer(answer, self.follow)
         return self.missing is None
 
     def outcome(self) -> Outcome:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from socialcrawl.model import Answer, Limit, Mention, Page, Reply, SameAs, Unavailable, Who, parse_unavailable
+from socialcrawl.recount import Link, Recount
 from socialcrawl.relevance import KINDS, Links
 
 Mentioned = Mapping[tuple[int, int], Mention]
@@ -30,7 +31,7 @@ def answer(
     pairs: Mentioned,
     links: Links = ALIKE,
     *,
-    again: Collection[int] = (),
+    repeats: Collection[int] = (),
 ) -> Answer:
     """The page in nodes and counts.
 
@@ -40,14 +41,11 @@ def answer(
         same: accounts that turned out to be another one.
         pairs: the mentioned.
         links: what makes a link.
-        again: the places of posts that were read before: their occurrences count no more.
+        repeats: the places of posts that were read before: their occurrences count no more.
     """
-    targets = weighed(counted(pairs, page.hits, links, again))
-    return Answer(
-        posts=len(page.posts),
-        hits=sum(hits for place, hits in enumerate(page.hits) if place not in again) if again else sum(page.hits),
-        targets=list(targets),
-        target_hits=list(targets.values()),
+    count = Recount()
+    count.add_posts(page.hits, weigh_mentions(pairs, page.hits, links), repeats)
+    return count.make_answer(
         found={numbers[who]: str(who.id) for who in page.answered},
         missing={**{numbers[who]: reason for who, reason in page.missing}, **same},
         follows=tuple(numbers[who] for who in dict.fromkeys(page.follows)),
@@ -56,23 +54,13 @@ def answer(
     )
 
 
-def counted(
-    pairs: Mentioned, hits: Sequence[int], links: Links, again: Collection[int] = ()
-) -> Iterable[tuple[int, int]]:
-    """(node, occurrences) of each mention that makes a link, in order; none for posts that were read before."""
+def weigh_mentions(pairs: Mentioned, hits: Sequence[int], links: Links) -> Iterable[Link]:
+    """Yield each mention that makes a link, in order; see `Linking.weigh` for those that are stored."""
     weights = {kind: links.weight(kind) for kind in KINDS}
     for (place, node), mention in pairs.items():
         if weight := weights.get(mention.kind, 0):
             own = hits[place] if mention.hits is None else mention.hits
-            yield node, 0 if place in again else weight * own
-
-
-def weighed(counts: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """The occurrences for each node, of (node, occurrences) in order of first mention."""
-    targets: dict[int, int] = {}
-    for node, hits in counts:
-        targets[node] = targets.get(node, 0) + hits
-    return targets
+            yield place, node, weight * own
 
 
 def everyone(page: Page) -> list[Who]:
@@ -118,24 +106,29 @@ def nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:
     return orjson.dumps([flat, list(kept.found), _reasons(kept), *_rest(kept)]).decode()
 
 
-class Noted(NamedTuple):
-    """What `nodes` wrote: (place of a post, node mentioned), nodes answered about, why others are missing, follows."""
+class StoredPage(NamedTuple):
+    """A page as the ledger keeps it: all that an answer is made of again, with the texts of its posts.
 
+    `ids` are its posts, `pairs` (place of a post, node mentioned), `found` the nodes answered about, `missing` why
+    others are not there, `follows` whom the account follows, `mark` that of the page ("" from older programs).
+    """
+
+    ids: list[str]
     pairs: list[tuple[int, int]]
     found: list[int]
     missing: dict[int, Unavailable]
-    follows: Sequence[int] = ()
+    follows: tuple[int, ...] = ()
+    mark: str = ""
 
 
-def from_nodes(text: str) -> Noted:
-    """What `nodes` wrote."""
-    flat, found, missing, *rest = orjson.loads(text)
-    return Noted(list(zip(flat[::2], flat[1::2], strict=True)), found, _parse_reasons(missing), *rest[:1])
-
-
-def noted_mark(text: str) -> str:
-    """The mark of the page of which `nodes` wrote; "" where it has none, or an older program wrote."""
-    return str((orjson.loads(text)[4:] or [""])[0])
+def parse_page(row: Any) -> StoredPage | None:
+    """Return the page of a row of the ledger; None if the ledger does not know it (an older program, or a look-up)."""
+    if row.nodes is None:
+        return None
+    flat, found, missing, *rest = orjson.loads(row.nodes)
+    ids, pairs = orjson.loads(row.post_ids or "[]"), list(zip(flat[::2], flat[1::2], strict=True))
+    follows, mark = tuple(rest[0]) if rest else (), rest[1] if len(rest) > 1 else ""
+    return StoredPage(ids, pairs, found, _parse_reasons(missing), follows, mark)
 
 
 def _reasons(kept: Answer) -> list[tuple[int, str]]:

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
 from socialcrawl.model import ANSWERED, Answer, Reason, Reply, ReplyKind, Request, Unavailable, Who, iso
 from socialcrawl.optouts import declines
+from socialcrawl.recount import Recount
 from socialcrawl.relevance import Hits, Links
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Lookup, among
@@ -109,34 +109,30 @@ class Held:
         if newest is None:
             return None
         (row,) = self._came.rows([newest.id])
-        kept = (
-            None if row.nodes is None else self._page(row, iso(now), key)
-        )  # None: the account is gone, or no page came
+        page = answers.parse_page(row)  # None: the account is gone, or no page came
+        kept = None if page is None else self._count(page, iso(now), key)
         return None if kept is None else Reply(ReplyKind.HELD, now, kept, row.cursor, limits=[])
 
-    def _page(self, row: Any, now: str, asker: tuple[int, int]) -> Answer | None:
-        """A page counted anew; its hits are written."""
-        ids = orjson.loads(row.post_ids or "[]")
-        counts = {key: self.reuse.hits(*told) for key, *told in self._texts.rows(ids)}
-        pairs, found, missing, follows = answers.from_nodes(row.nodes)
-        named = list(dict.fromkeys([*(node for _, node in pairs), *found, *follows]))
+    def _count(self, page: answers.StoredPage, now: str, asker: tuple[int, int]) -> Answer | None:
+        """Count a page anew and write its hits; None where some of it is not here any more."""
+        counts = {key: self.reuse.hits(*told) for key, *told in self._texts.rows(page.ids)}
+        named = list(dict.fromkeys([*(node for _, node in page.pairs), *page.found, *page.follows]))
         who = {node: Who(key, username) for node, key, username in self._who.rows(named)}
-        if len(who) < len(named) or len(counts) < len(set(ids)):
+        if len(who) < len(named) or len(counts) < len(set(page.ids)):
             return None
         # By name once more: one that was known by name only may have turned out to be another account.
         numbers = self._nodes.number(who.values(), now)
-        again = self._seen.stale(*asker, ids)
-        hits = [0 if place in again else counts[key] for place, key in enumerate(ids)]
+        repeats = self._seen.find_repeats(*asker, page.ids)
         self._write.hits(counts.items())
-        linked: dict[tuple[int, int], int] = {}
-        for place, node, many in self._linking.counts(ids, pairs, hits):
-            linked.setdefault((place, numbers[who[node]]), many)
-        targets = answers.weighed((node, many) for (_, node), many in linked.items())
-        about = {node: str(who[node].id) for node in found}
-        followed = tuple(dict.fromkeys(numbers[who[node]] for node in follows))
-        counts_of = list(targets.values())
-        mark = answers.noted_mark(row.nodes)
-        return Answer(len(ids), sum(hits), list(targets), counts_of, about, missing, followed, mark)
+        hits = [counts[key] for key in page.ids]
+        links: dict[tuple[int, int], int] = {}
+        for place, node, many in self._linking.weigh(page, hits):
+            links.setdefault((place, numbers[who[node]]), many)
+        count = Recount()
+        count.add_posts(hits, ((*mention, many) for mention, many in links.items()), repeats)
+        about = {node: str(who[node].id) for node in page.found}
+        follows = tuple(dict.fromkeys(numbers[who[node]] for node in page.follows))
+        return count.make_answer(found=about, missing=page.missing, follows=follows, mark=page.mark)
 
     def _users(self, asked: Request, since: str, now: float) -> Reply | None:
         """Those of the users whose profiles are young enough; the others have to be asked for."""

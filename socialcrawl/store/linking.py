@@ -7,7 +7,9 @@ import orjson
 from sqlalchemy import Connection, select
 
 from socialcrawl.platform_facts import find_facts
+from socialcrawl.recount import Link, Recount, find_repeats
 from socialcrawl.relevance import Hits, Links, within
+from socialcrawl.store.answers import StoredPage
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.tables import mention, post
 
@@ -19,7 +21,7 @@ def links_of(settings: str) -> Links:
 
 
 class Linking:
-    """The links of one campaign, as `answers.counted` makes them, from the tables.
+    """The links of one campaign, as `answers.weigh_mentions` makes them, from the tables.
 
     Args:
         connection: the database.
@@ -36,18 +38,18 @@ class Linking:
         texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at)
         self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
 
-    def counts(
-        self, ids: Sequence[str], pairs: Sequence[tuple[int, int]], here: Sequence[int]
-    ) -> Iterator[tuple[int, int, int]]:
-        """(place, node, occurrences) of the pairs that make a link, in order.
+    def add(self, count: Recount, page: StoredPage, counts: Mapping[str, int], part: int = 0) -> None:
+        """Add page number `part` of a pick to its `count`; posts that are not in `counts` have no occurrences."""
+        hits = [counts.get(key, 0) for key in page.ids]
+        count.add_posts(hits, self.weigh(page, hits), find_repeats(count.first, page.ids, part))
+        count.add_links((node, self.links.follows) for node in page.follows if self.links.follows)
+        count.found |= dict.fromkeys(page.found)
 
-        Args:
-            ids: the posts of a page.
-            pairs: (place of a post, node mentioned).
-            here: the occurrences in each post.
-        """
+    def weigh(self, page: StoredPage, hits: Sequence[int]) -> Iterator[Link]:
+        """Yield the mentions of a page that make a link, in order; `hits` are the occurrences in each of its posts."""
+        ids, pairs = page.ids, page.pairs
         if self.plain:
-            yield from ((place, node, here[place]) for place, node in pairs)
+            yield from ((place, node, hits[place]) for place, node in pairs)
             return
         wanted = list(dict.fromkeys(ids[place] for place, _ in pairs))
         told = {(row.post, row.node): row for row in self._kinds.rows(wanted)}
@@ -57,7 +59,7 @@ class Linking:
             row = told.get((ids[place], node))
             if weight := self.links.weight("mention" if row is None else row.kind):
                 parts = row.spans is not None if row is not None else self.partial  # the page has it no more
-                yield place, node, weight * (self._within(row, texts) if parts else here[place])
+                yield place, node, weight * (self._within(row, texts) if parts else hits[place])
 
     def _within(self, row: Any, texts: Mapping[str, Any]) -> int:
         text = None if row is None else texts.get(row.post)

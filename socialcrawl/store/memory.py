@@ -21,12 +21,12 @@ from socialcrawl.model import (
     iso,
 )
 from socialcrawl.protocols import Batch, History, Ledger
+from socialcrawl.recount import find_repeats
 from socialcrawl.relevance import Links
 from socialcrawl.store import answers
 from socialcrawl.store.charges import MemoryCharges, bill
 from socialcrawl.store.judgement import Scored, scored_of
 from socialcrawl.store.nodes import called
-from socialcrawl.store.seen import stale
 
 
 class MemoryStore:
@@ -74,8 +74,8 @@ class MemoryStore:
         if isinstance(reply.rows, Page):
             billed = bill(grant, reply, reply.rows, self.tariff, self._charges)
             n, part = grant.request.key
-            again = stale(self._first.setdefault(n, {}), [row.id for row in reply.rows.posts], part)
-            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at), again), cost=billed.cost)
+            repeats = find_repeats(self._first.setdefault(n, {}), [row.id for row in reply.rows.posts], part)
+            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at), repeats), cost=billed.cost)
         place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
         self._ledger[place] = (grant, reply)
         if reply.kind in USEFUL:
@@ -116,10 +116,10 @@ class MemoryStore:
         """What the estimators thought of the picks; see `shadows.scored`."""
         return scored_of(self._history, self._shadows)
 
-    def _keep(self, page: Page, now: str, again: frozenset[int]) -> Answer:
+    def _keep(self, page: Page, now: str, repeats: frozenset[int]) -> Answer:
         same = self._accounts.profiles(page.accounts, now)
         numbers = self._accounts.number(answers.everyone(page))
-        return answers.answer(page, numbers, same, answers.mentioned(page, numbers), self.links, again=again)
+        return answers.answer(page, numbers, same, answers.mentioned(page, numbers), self.links, repeats=repeats)
 
 
 def _bare(batch: Batch) -> Batch:

@@ -5,18 +5,17 @@ that were there by then. Posts that are not held any more count as nothing. Noth
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from socialcrawl.model import ANSWERED, USEFUL, ReplyKind
+from socialcrawl.recount import Recount
 from socialcrawl.relevance import Hits
+from socialcrawl.store.answers import StoredPage, parse_page
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.counted import counted
-from socialcrawl.store.erasure.ledger import Came, came_of
 from socialcrawl.store.linking import Linking, links_of
-from socialcrawl.store.seen import stale
 from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.tables import link, mention, outcome, pick, post, request
 
@@ -24,58 +23,6 @@ CHUNK = 1_000  # picks at a time
 MANY = 20_000  # posts that some picks have read together, at most; one pick may have read more
 PAGE = ("n", "part", "kind", "digest", "arrived_at", "posts", "post_ids", "nodes", "answer")
 Count = Callable[[Sequence[str]], Mapping[str, int]]
-
-
-@dataclass(slots=True)
-class Sum:
-    """What a pick has read: occurrences in all of its posts, and in those that mention each node.
-
-    `posts` counts its posts, `found` has the nodes that its pages are about, in order; `ordered` says that the targets
-    are in order of first mention.
-    """
-
-    linking: Linking
-    hits: int = 0
-    targets: dict[int, int] = field(default_factory=dict)
-    ordered: bool = True
-    first: dict[str, int] = field(default_factory=dict)
-    posts: int = 0
-    found: dict[int, None] = field(default_factory=dict)
-
-    def add(
-        self,
-        ids: Sequence[str],
-        pairs: Sequence[tuple[int, int]],
-        counts: Mapping[str, int],
-        follows: Sequence[int] = (),
-        part: int = 0,
-    ) -> None:
-        """Add a page.
-
-        Args:
-            ids: its posts.
-            pairs: (place of a post, node mentioned).
-            counts: the occurrences in each post.
-            follows: whom the account follows.
-            part: its place in the conversation.
-        """
-        again = stale(self.first, ids, part)
-        here = [0 if place in again else counts.get(key, 0) for place, key in enumerate(ids)]
-        self.posts += len(ids)
-        self.hits += sum(here)
-        for _, node, many in self.linking.counts(ids, pairs, here):
-            self.targets[node] = self.targets.get(node, 0) + many
-        for node in follows if self.linking.links.follows else ():
-            self.targets[node] = self.targets.get(node, 0) + self.linking.links.follows
-
-    def of(self, nodes: Sequence[int]) -> list[int]:
-        """The occurrences for each of `nodes`, as they stand in links.
-
-        A held answer may call an account by another number than the page that it was made of: order tells which.
-        """
-        if self.ordered and len(nodes) == len(self.targets) and any(node not in self.targets for node in nodes):
-            return list(self.targets.values())
-        return [self.targets.get(node, 0) for node in nodes]
 
 
 class Reread:
@@ -114,7 +61,7 @@ class Reread:
             yield from _bounded(rows)
             last = rows[-1].n
 
-    def pages(self, first: int, last: int, *, every: bool = False) -> list[tuple[Any, Came | None]]:
+    def pages(self, first: int, last: int, *, every: bool = False) -> list[tuple[Any, StoredPage | None]]:
         """The answers that served picks `first` to `last`, and what the ledger knows of each.
 
         Args:
@@ -125,34 +72,31 @@ class Reread:
         mine = (request.c.campaign == self.campaign) & request.c.n.between(first, last)
         told = request.c.posts > 0
         if every or self.linking.links.follows:
-            told |= request.c.nodes.is_not(None)  # of pages without posts, those that tell whom an account follows
+            told |= request.c.nodes.is_not(None) | (request.c.kind == ReplyKind.HELD)  # pages without posts
         some = select(request.c.id, *(request.c[name] for name in PAGE)).where(mine, request.c.kind.in_(USEFUL), told)
         rows = self.connection.execute(some.order_by(request.c.n, request.c.part, request.c.id)).all()
-        held = [row for row in rows if row.kind == ReplyKind.HELD]
+        # Exports tell of held answers too what they had.
+        held = [row for row in rows if row.kind == ReplyKind.HELD and row.nodes is None]
         origins: dict[str, list[Any]] = {}
         for one in self._asked.rows(list({row.digest for row in held if row.digest is not None})):
             origins.setdefault(one.digest, []).append(one)
         made_of = {row.id: _origin(row, origins.get(row.digest, ())) for row in held}
-        # Exports tell of held answers too what they had.
-        return [
-            (row, made_of[row.id] if row.kind == ReplyKind.HELD and row.nodes is None else came_of(row)) for row in rows
-        ]
+        pages = [(row, made_of.get(row.id) or parse_page(row)) for row in rows]
+        return [(row, page) for row, page in pages if page is not None or row.posts]
 
     def read(
-        self, pages: Sequence[tuple[Any, Came | None]], counts: Mapping[str, int]
-    ) -> tuple[dict[int, Sum], set[int]]:
+        self, pages: Sequence[tuple[Any, StoredPage | None]], counts: Mapping[str, int]
+    ) -> tuple[dict[int, Recount], set[int]]:
         """The sums of each pick, and the picks of which the ledger does not know all posts."""
         # A page that was asked for twice, as the first answer was forgotten, counts once: as it came last.
-        latest = {(row.n, row.part): came for row, came in pages}
-        sums: dict[int, Sum] = {}
-        for (n, part), came in latest.items():
-            if came is not None:
-                mine = sums.setdefault(n, Sum(self.linking))
-                mine.add(came.ids, came.pairs, counts, came.follows, part)
-                mine.found |= dict.fromkeys(came.found)
-        return sums, {n for (n, _), came in latest.items() if came is None}
+        latest = {(row.n, row.part): page for row, page in pages}
+        sums: dict[int, Recount] = {}
+        for (n, part), page in latest.items():
+            if page is not None:
+                self.linking.add(sums.setdefault(n, Recount()), page, counts, part)
+        return sums, {n for (n, _), page in latest.items() if page is None}
 
-    def by_author(self, rows: Sequence[Any], count: Count) -> dict[int, Sum]:
+    def by_author(self, rows: Sequence[Any], count: Count) -> dict[int, Recount]:
         """What picks have read, of which the ledger does not say: the accounts' posts that were there by then.
 
         Args:
@@ -165,9 +109,10 @@ class Reread:
         ids = {row.n: [key for key, came_at in posts.get(row.node, ()) if came_at <= row.at] for row in rows}
         everything = [key for some in ids.values() for key in some]
         counts, named = count(everything), self.mentioned(everything)
-        sums = {n: Sum(self.linking, ordered=False) for n in ids}
+        sums = {n: Recount(ordered=False) for n in ids}
         for n, some in ids.items():
-            sums[n].add(some, [(place, node) for place, key in enumerate(some) for node in named.get(key, ())], counts)
+            pairs = [(place, node) for place, key in enumerate(some) for node in named.get(key, ())]
+            self.linking.add(sums[n], StoredPage(some, pairs, [], {}), counts)
         return sums
 
     def asked(self, rows: Sequence[Any]) -> dict[int, list[Any]]:
@@ -203,14 +148,14 @@ class Reread:
             named.setdefault(key, []).append(node)
         return named
 
-    def listing(self, key: str) -> Iterator[Came]:
+    def listing(self, key: str) -> Iterator[StoredPage]:
         """Yield the pages, of all campaigns, that list the post of an id."""
         columns = select(request.c.post_ids, request.c.nodes).where(
             request.c.post_ids.contains(f'"{key}"', autoescape=True)
         )
         for row in self.connection.execute(columns):
-            if (came := came_of(row)) is not None:
-                yield came
+            if (page := parse_page(row)) is not None:
+                yield page
 
 
 def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:
@@ -226,8 +171,8 @@ def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:
     yield part
 
 
-def _origin(row: Any, known: Iterable[Any]) -> Came | None:
+def _origin(row: Any, known: Iterable[Any]) -> StoredPage | None:
     """The page that a held answer was made of, as `held.Held` chose it: the newest that the platform had given."""
     before = [one for one in known if one.kind in ANSWERED and one.id < row.id]
     newest = max(before, key=lambda one: (one.arrived_at, one.id), default=None)
-    return None if newest is None else came_of(newest)
+    return None if newest is None else parse_page(newest)

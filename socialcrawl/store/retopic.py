@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import Connection, delete, select
 
 from socialcrawl.model import Act
+from socialcrawl.recount import Recount
 from socialcrawl.relevance import Hits, worth
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import inserting, setting
-from socialcrawl.store.erasure.ledger import Came
 from socialcrawl.store.linking import Linking
-from socialcrawl.store.reread import CHUNK, Reread, Sum
+from socialcrawl.store.reread import CHUNK, Reread
 from socialcrawl.store.tables import hit, link, outcome, request
 
 HIT = ("campaign", "post", "occurrences")
@@ -57,21 +57,21 @@ class _Anew:
     def derive(self, picks: Sequence[Any]) -> None:
         """Write everything that some picks found, anew."""
         pages = self.reread.pages(picks[0].n, picks[-1].n)
-        counts = self._of(key for _, came in pages if came is not None for key in came.ids)
+        counts = self._of(key for _, page in pages if page is not None for key in page.ids)
         sums, unknown = self.reread.read(pages, counts)
         valued = [row for row in picks if row.at is not None and row.missing is None and row.act != Act.SEARCH]
         by_author = [row for row in valued if row.n in unknown or (row.posts and row.n not in sums)]
         sums |= self.reread.by_author(by_author, self._of)
-        found = [(row.n, sums.get(row.n, Sum(self.reread.linking))) for row in valued]
+        found = [(row.n, sums.get(row.n, Recount())) for row in valued]
         self._value.run([(worth(read.hits), read.hits, self.campaign, n) for n, read in found])
         self._relink(dict(found))
         first: dict[int, dict[str, int]] = {}
         told = [
-            (_answer(row, came, counts, self.reread.linking, first.setdefault(row.n, {})), row) for row, came in pages
+            (_answer(row, page, counts, self.reread.linking, first.setdefault(row.n, {})), row) for row, page in pages
         ]
         self._answer.run([(answer, row.id) for answer, row in told if row.answer is not None])
 
-    def _relink(self, sums: Mapping[int, Sum]) -> None:
+    def _relink(self, sums: Mapping[int, Recount]) -> None:
         """The weights of the links of picks."""
         if not sums:
             return
@@ -79,7 +79,7 @@ class _Anew:
         self._alpha.run([
             (alpha, self.campaign, n, row.position)
             for n, read in sums.items()
-            for row, many in zip(links.get(n, ()), read.of([row.node for row in links.get(n, ())]), strict=True)
+            for row, many in zip(links.get(n, ()), read.find_hits([row.node for row in links.get(n, ())]), strict=True)
             if (alpha := worth(many)) != row.alpha
         ])  # fmt: skip
 
@@ -96,11 +96,11 @@ class _Anew:
 
 
 def _answer(
-    row: Any, came: Came | None, counts: Mapping[str, int], linking: Linking, first: dict[str, int]
+    row: Any, page: answers.StoredPage | None, counts: Mapping[str, int], linking: Linking, first: dict[str, int]
 ) -> str | None:
     """The answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
-    if came is None or row.answer is None:
+    if page is None or row.answer is None:
         return None
-    old, read = answers.unpacked(row.answer), Sum(linking, first=first)
-    read.add(came.ids, came.pairs, counts, part=row.part)  # whom it follows, the reading adds itself
-    return answers.packed(replace(old, hits=read.hits, target_hits=read.of([*old.targets])))
+    old, read = answers.unpacked(row.answer), Recount(first=first)
+    linking.add(read, page._replace(follows=()), counts, row.part)  # whom it follows, the reading adds itself
+    return answers.packed(replace(old, hits=read.hits, target_hits=read.find_hits([*old.targets])))

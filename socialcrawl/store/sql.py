@@ -219,8 +219,8 @@ class SqlStore:
         self._barring.empty(gone.asked, now, number)
         pairs = answers.mentioned(page, numbers)
         self._write.page(page, numbers, pairs, now)
-        again = self._seen.stale(*grant.request.key, [row.id for row in page.posts])
-        kept = answers.answer(page, numbers, same, pairs, self.links, again=again)
+        repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
+        kept = answers.answer(page, numbers, same, pairs, self.links, repeats=repeats)
         if self._held is not None and kept.missing:
             self._held.note(kept.missing, reply.at)
         if kept.follows:

@@ -12,6 +12,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, iso, unix
 from socialcrawl.plan import about
 from socialcrawl.platform_facts import find_facts
+from socialcrawl.recount import Recount
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.sources.focusing import NOBODY
 from socialcrawl.store.audits import named as called
@@ -19,7 +20,7 @@ from socialcrawl.store.counting import COUNTING, Counting
 from socialcrawl.store.database import Opened
 from socialcrawl.store.integrity import count_rows
 from socialcrawl.store.matches import Matches, read_matches
-from socialcrawl.store.reread import Reread, Sum
+from socialcrawl.store.reread import Reread
 from socialcrawl.verify.findings import Check, is_equal
 from socialcrawl.verify.posts import Posts
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
@@ -169,10 +170,10 @@ class Outcomes:
         for row in picks:
             if row.at is not None:
                 self._answered(row)
-                read = sums.get(row.n) or Sum(self._reread.linking)
+                read = sums.get(row.n) or Recount()
                 self._one(row, read, links.get(row.n, []), self._why(row, read, {one.n for one in unlisted}), named)
 
-    def _is_unlisted(self, row: Any, sums: Mapping[int, Sum], unknown: set[int]) -> bool:
+    def _is_unlisted(self, row: Any, sums: Mapping[int, Recount], unknown: set[int]) -> bool:
         read = row.at is not None and row.missing is None and row.act in READ
         return read and (row.n in unknown or bool(row.posts and row.n not in sums))
 
@@ -184,7 +185,7 @@ class Outcomes:
             if key not in said:
                 self.matches.differ(f"post {key}", "occurrences", 0, counts[key])
 
-    def _why(self, row: Any, read: Sum, unlisted: set[int]) -> str | None:
+    def _why(self, row: Any, read: Recount, unlisted: set[int]) -> str | None:
         """Return why what a pick has read may differ from what was stored then; None where it may not."""
         if row.n in unlisted:
             return NOT_LISTED
@@ -195,11 +196,11 @@ class Outcomes:
         walks = [row.node for row in picks if row.act == Act.WALK]
         return called(self.connection, walks) if walks and self._judges else {}
 
-    def _one(self, row: Any, read: Sum, links: Sequence[Any], why: str | None, named: Mapping[int, Who]) -> None:
+    def _one(self, row: Any, read: Recount, links: Sequence[Any], why: str | None, named: Mapping[int, Who]) -> None:
         """Check one pick that was answered."""
         if row.missing is not None:
             self._hold(row, {"value": 0.0, "occurrences": 0}, FORGOTTEN if row.missing == Reason.FORGOTTEN else None)
-            self._linked(row, links, Sum(self._reread.linking), None)
+            self._linked(row, links, Recount(), None)
         elif row.act == Act.RESOLVE:
             self.outcomes.leave(NO_PAGE)
         elif row.act == Act.PROBE:
@@ -266,7 +267,7 @@ class Outcomes:
             for name, value in wrong.items():
                 self.outcomes.differ(f"pick {row.n}", name, getattr(row, name), value)
 
-    def _linked(self, row: Any, links: Sequence[Any], read: Sum, why: str | None) -> None:
+    def _linked(self, row: Any, links: Sequence[Any], read: Recount, why: str | None) -> None:
         """Check the links of a pick, in order; after an erasure some are left out, which may change the order."""
         named = self._named(links, read)
         pairs = [(one, None if node is None else worth(read.targets[node]))
@@ -290,7 +291,7 @@ class Outcomes:
         if moved and not (wrong or lost):
             self.links.differ(place, "order of links", [one.node for one in links], [*read.targets])
 
-    def _named(self, links: Sequence[Any], read: Sum) -> list[int | None]:
+    def _named(self, links: Sequence[Any], read: Recount) -> list[int | None]:
         """Return the account of each link as the posts have it, each once; None where they do not name it.
 
         A name may have turned out to be another account, so that the page has another number.

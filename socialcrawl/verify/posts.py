@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.model import Node, ReplyKind
+from socialcrawl.store.answers import StoredPage
 from socialcrawl.store.database import Opened
-from socialcrawl.store.erasure.ledger import Came
 from socialcrawl.store.erasure.tombstones import reasons
 from socialcrawl.store.reread import Reread
 from socialcrawl.verify.findings import Check
@@ -13,7 +13,7 @@ from socialcrawl.verify.story import Story
 
 ERASED = "erased, on request or by age: nobody can count them again"
 MOST = 100  # posts with more mentions than a page that brought them, whose other pages are looked for
-Page = tuple[Any, Came | None]
+Page = tuple[Any, StoredPage | None]
 
 
 class Posts:
@@ -75,7 +75,7 @@ class Posts:
                 )
 
     def _present(
-        self, row: Any, came: Came, stored: Collection[str], erased: Collection[str], others: Collection[str]
+        self, row: Any, came: StoredPage, stored: Collection[str], erased: Collection[str], others: Collection[str]
     ) -> None:
         """Hold a page against the posts: each that came is stored, or was erased; those of `others` are none of it."""
         there = sum(key in stored for key in came.ids)
@@ -109,10 +109,15 @@ class Posts:
             self.posts.differ(f"request {row.id}", "order of authors", [*meant[1]], [*meant[0]])
 
     def _mentioned(
-        self, row: Any, came: Came, named: Mapping[str, list[int]], doubts: Mapping[str, str], stored: Collection[str]
+        self,
+        row: Any,
+        came: StoredPage,
+        named: Mapping[str, list[int]],
+        doubts: Mapping[str, str],
+        here: Collection[str],
     ) -> None:
         """Hold a page against the mentions of its posts."""
-        pairs: dict[str, set[int]] = {key: set() for key in came.ids if key in stored}
+        pairs: dict[str, set[int]] = {key: set() for key in came.ids if key in here}
         for place, node in came.pairs:
             if (key := came.ids[place]) in pairs:
                 pairs[key].add(node)

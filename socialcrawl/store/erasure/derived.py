@@ -9,6 +9,7 @@ from socialcrawl.model import Act, Reason
 from socialcrawl.platform_facts import find_facts
 from socialcrawl.relevance import worth
 from socialcrawl.store import tables
+from socialcrawl.store.answers import StoredPage
 from socialcrawl.store.bulk import Statement
 from socialcrawl.store.erasure.found import Gone, gone_node, gone_post
 from socialcrawl.store.erasure.keyed import keyed
@@ -134,7 +135,7 @@ class Derived:
     def _lost(self, campaign: int, row: Any) -> bool:
         read = self.read.get((campaign, row.n))
         known = read is not None and not read.unknown
-        return bool(read and read.lost) if known or row.act in FOUND else bool(row.author)
+        return bool(read and read.lost.posts) if known or row.act in FOUND else bool(row.author)
 
     def _renew(self, campaign: int, rows: Sequence[Any], hits: Hits) -> None:
         outcomes, of_links = [], {}
@@ -143,12 +144,12 @@ class Derived:
             if (read is None or read.unknown) and row.act not in FOUND:
                 read = self._by_author(row, hits.of(campaign), self.linked[campaign])
             assert read is not None
-            if not read.lost:
+            if not read.lost.posts:
                 continue
             valued = row.missing is None and row.act not in FOUND
-            count = read.hits if valued else 0
+            count = read.left.hits if valued else 0
             value = row.value if row.act in JUDGED else worth(count)
-            outcomes.append((value, count, read.posts, campaign, row.n))
+            outcomes.append((value, count, read.left.posts, campaign, row.n))
             if valued:
                 of_links[row.n] = read
         write(self._outcome, outcomes)
@@ -164,30 +165,24 @@ class Derived:
         cut, renewed = [], []
         for row in keyed(self.connection, columns, link.c.n, list(reads)):
             read = reads[row.n]
-            if row.node not in read.targets:
-                continue  # a name that was settled on another account later: its posts are not known
-            if row.node not in read.left:
+            if row.node in read.left.targets:
+                if (alpha := worth(read.left.targets[row.node])) != row.alpha:
+                    renewed.append((alpha, campaign, row.n, row.position))
+            elif row.node in read.lost.targets:  # not a name that was settled on another account later
                 cut.append((campaign, row.n, row.position))
-            elif (alpha := worth(read.left[row.node])) != row.alpha:
-                renewed.append((alpha, campaign, row.n, row.position))
         write(self._cut, cut)
         write(self._alpha, renewed)
         self.links += len(cut) + len(renewed)
 
     def _by_author(self, row: Any, hits: Any, linking: Linking) -> Read:
         """What a pick read, where the ledger does not say: the author's posts that were there by then."""
-        read = Read()
         mine = (post.c.author == row.node) & (post.c.fetched_at <= row.at)
-        keys = self.connection.execute(select(post.c.id).where(mine)).scalars().all()
-        left = [key for key in keys if key not in self.gone.posts]
-        read.posts, read.lost = len(left), len(keys) - len(left)
-        read.hits = sum(hits.get(key, 0) for key in left)
-        named = select(mention.c.post, mention.c.node, mention.c.kind)
-        for key, node, kind in self.connection.execute(named.join(post, post.c.id == mention.c.post).where(mine)):
-            if weight := linking.links.weight(kind):
-                read.targets.add(node)
-                if key not in self.gone.posts:
-                    read.left[node] = read.left.get(node, 0) + weight * hits.get(key, 0)
+        keys = list(self.connection.execute(select(post.c.id).where(mine)).scalars())
+        places = {key: place for place, key in enumerate(keys)}
+        named = select(mention.c.post, mention.c.node).join(post, post.c.id == mention.c.post).where(mine)
+        pairs = [(places[key], node) for key, node in self.connection.execute(named)]
+        read = Read()
+        read.add(StoredPage(keys, pairs, [], {}), self.gone, hits, linking)
         return read
 
     def _note(self, campaigns: Any) -> None:

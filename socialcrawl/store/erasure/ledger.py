@@ -1,21 +1,22 @@
 """The ledger without what goes: parameters, pages and kept answers, and what is left of the pages each pick read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from socialcrawl.limits.policy import host
-from socialcrawl.model import Answer, ReplyKind, Unavailable
+from socialcrawl.model import USEFUL, Answer, ReplyKind
+from socialcrawl.recount import Recount
 from socialcrawl.store import answers
+from socialcrawl.store.answers import StoredPage, parse_page
 from socialcrawl.store.bulk import updating
 from socialcrawl.store.erasure import rehearsal
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.linking import Linking, links_of
-from socialcrawl.store.seen import stale
 from socialcrawl.store.tables import campaign as table
 from socialcrawl.store.tables import hit, request
 
@@ -27,32 +28,24 @@ Key = tuple[int, int]
 """A pick: campaign.id, pick.n."""
 
 
-class Came(NamedTuple):
-    """A page as the ledger keeps it: ids of its posts, (place, node mentioned), who is answered about, who missing."""
-
-    ids: list[str]
-    pairs: list[tuple[int, int]]
-    found: list[int]
-    missing: dict[int, Unavailable]
-    follows: Sequence[int] = ()
-
-
 @dataclass(slots=True)
 class Read:
-    """What a pick read: all targets, and what is left without the posts that go.
+    """What a pick read: the sum of the posts that are left, and that of those that go, as if none matched.
 
-    `posts` and `hits` count the posts left and their occurrences; `left` has the occurrences of the posts left that
-    mention each target; `first` tells on which page each post came; `unknown` says that the ledger does not know the
-    posts of one of its pages.
+    `unknown` says that the ledger does not know the posts of one of its pages.
     """
 
-    posts: int = 0
-    hits: int = 0
-    targets: set[int] = field(default_factory=set)
-    left: dict[int, int] = field(default_factory=dict)
-    lost: int = 0
+    left: Recount = field(default_factory=Recount)
+    lost: Recount = field(default_factory=Recount)
     unknown: bool = False
-    first: dict[str, int] = field(default_factory=dict)
+
+    def add(self, page: StoredPage, gone: Gone, counts: Mapping[str, int], linking: Linking, part: int = 0) -> None:
+        """Add a page; `counts` are the occurrences in posts."""
+        going = [key for key in page.ids if key in gone.posts]
+        if going:
+            linking.add(self.lost, _select_posts(page, going)._replace(follows=()), {}, part)
+            page = _select_posts(page, {*page.ids}.difference(going))
+        linking.add(self.left, page, counts, part)
 
 
 @dataclass(slots=True)
@@ -82,12 +75,13 @@ class Hits:
 def passed(connection: Connection, gone: Gone) -> Ledger:
     """The whole ledger, read once in order of campaigns; nothing is written."""
     found, hits, linked = Ledger(), Hits(connection), linkings(connection)
-    origins = _origins(connection)
+    origins, last = _origins(connection), _last_answers(connection)
     for row in _rows(connection):
-        came = origins.get(row.digest) if row.kind == ReplyKind.HELD else came_of(row)
-        if row.kind in (ReplyKind.OK, ReplyKind.HELD, ReplyKind.MISSING):
+        came = origins.get(row.digest) if row.kind == ReplyKind.HELD else parse_page(row)
+        if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
             _add(found.read, row, came, gone, hits, linking=linked[row.campaign])
-        cleaned = _cleaned(row, came, gone, hits, linked[row.campaign])
+        mine = found.read.get((row.campaign, row.n), Read())
+        cleaned = _cleaned(row, came, gone, hits, mine, linking=linked[row.campaign])
         if cleaned is not None:
             found.rows.append((*cleaned, row.id))
             if cleaned[-1] != row.answer:
@@ -119,23 +113,25 @@ def _rows(connection: Connection) -> Iterator[Any]:
             last = rows[-1].id
 
 
-def came_of(row: Any) -> Came | None:
-    """The page of a row of the ledger; None if the ledger does not know it (an older program, or a look-up)."""
-    if row.nodes is None:
-        return None
-    return Came(orjson.loads(row.post_ids or "[]"), *answers.from_nodes(row.nodes))
-
-
-def _origins(connection: Connection) -> dict[str, Came]:
+def _origins(connection: Connection) -> dict[str, StoredPage]:
     """The page that each held answer was made of, by digest: the newest of the platform's own."""
-    held = connection.execute(
-        select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD, request.c.posts > 0)
-    ).scalars().all()  # fmt: skip
+    held = (
+        connection.execute(select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)).scalars().all()
+    )
     columns = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
     whole = columns.where(request.c.nodes.is_not(None))
     known = keyed(connection, whole, request.c.digest, [key for key in held if key is not None])
     rows = sorted(known, key=lambda row: row.id)
-    return {row.digest: came for row in rows if (came := came_of(row)) is not None}
+    return {row.digest: came for row in rows if (came := parse_page(row)) is not None}
+
+
+def _last_answers(connection: Connection) -> dict[tuple[int, int, int], int]:
+    """Return, of pages that were asked for again as their answer was forgotten, the row that counts: the last one."""
+    key = (request.c.campaign, request.c.n, request.c.part)
+    found = select(*key, func.max(request.c.id)).where(request.c.kind.in_(USEFUL))
+    return {
+        (row[0], row[1], row[2]): row[3] for row in connection.execute(found.group_by(*key).having(func.count() > 1))
+    }
 
 
 def linkings(connection: Connection) -> dict[int, Linking]:
@@ -145,42 +141,29 @@ def linkings(connection: Connection) -> dict[int, Linking]:
     return {row.id: Linking(connection, links_of(row.settings), row.platform) for row in rows}
 
 
-def _add(read: dict[Key, Read], row: Any, came: Came | None, gone: Gone, hits: Hits, *, linking: Linking) -> None:
+def _add(read: dict[Key, Read], row: Any, page: StoredPage | None, gone: Gone, hits: Hits, *, linking: Linking) -> None:
     """Add a page to what its pick read."""
-    if came is not None and came.follows and (worth := linking.links.follows):
-        mine = read.setdefault((row.campaign, row.n), Read())
-        for node in came.follows:
-            mine.targets.add(node)
-            mine.left[node] = mine.left.get(node, 0) + worth
-    if not row.posts:
+    if not row.posts and not (page is not None and page.follows and linking.links.follows):
         return
     mine = read.setdefault((row.campaign, row.n), Read())
-    if came is None:
+    if page is None:
         mine.unknown = True
-        return
-    counts = hits.of(row.campaign)
-    again = stale(mine.first, came.ids, row.part)
-    here = [0 if place in again else counts.get(key, 0) for place, key in enumerate(came.ids)]
-    kept = [key not in gone.posts for key in came.ids]
-    mine.posts += sum(kept)
-    mine.lost += len(kept) - sum(kept)
-    mine.hits += sum(count for count, stays in zip(here, kept, strict=True) if stays)
-    for place, node, many in linking.counts(came.ids, came.pairs, here):
-        mine.targets.add(node)
-        if kept[place]:
-            mine.left[node] = mine.left.get(node, 0) + many
+    else:
+        mine.add(page, gone, hits.of(row.campaign), linking, row.part)
 
 
-def _cleaned(row: Any, came: Came | None, gone: Gone, hits: Hits, linking: Linking) -> tuple[Any, ...] | None:
+def _cleaned(
+    row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking
+) -> tuple[Any, ...] | None:
     """The new values of CLEANED for a row; None if it holds nothing that goes."""
     params, digest, cursor = asked(row, gone)
-    page = None if came is None or row.kind == ReplyKind.HELD else _page(came, gone)
-    answer = _answer(row, came, gone, hits, linking)
+    page = None if came is None or row.kind == ReplyKind.HELD else _clean(came, gone)
+    answer = _answer(row, came, gone, hits, read, linking=linking)
     post_ids, nodes = row.post_ids, row.nodes
     if came is not None and page is not None:
         post_ids = None if row.post_ids is None else orjson.dumps(page.ids).decode()
         nodes = answers.nodes(
-            page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing, follows=tuple(page.follows))
+            page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing, follows=page.follows)
         )
     elif row.post_ids is not None:
         ids = orjson.loads(row.post_ids)
@@ -216,35 +199,42 @@ def _names(param: str, key: str, endpoint: str, gone: Gone) -> bool:
     return not gone.names.keys().isdisjoint((key.lower(), whole.lower()))
 
 
-def _page(came: Came, gone: Gone) -> Came | None:
-    """A page without what goes; None if there is nothing in it that does."""
-    places = {old: new for new, old in enumerate(i for i, key in enumerate(came.ids) if key not in gone.posts)}
-    left = Came(
-        [came.ids[place] for place in places],
-        [(places[place], node) for place, node in came.pairs if place in places and node not in gone.nodes],
-        [node for node in came.found if node not in gone.nodes],
-        {node: why for node, why in came.missing.items() if node not in gone.nodes},
-        [node for node in came.follows if node not in gone.nodes],
+def _select_posts(page: StoredPage, keys: Collection[str]) -> StoredPage:
+    """Return the page with those of its posts whose ids are in `keys`."""
+    places = {old: new for new, old in enumerate(i for i, key in enumerate(page.ids) if key in keys)}
+    pairs = [(places[place], node) for place, node in page.pairs if place in places]
+    return page._replace(ids=[page.ids[place] for place in places], pairs=pairs)
+
+
+def _clean(page: StoredPage, gone: Gone) -> StoredPage | None:
+    """Return a page without what goes; None if there is nothing in it that does."""
+    left = _select_posts(page, {*page.ids}.difference(gone.posts))
+    left = left._replace(
+        pairs=[(place, node) for place, node in left.pairs if node not in gone.nodes],
+        found=[node for node in page.found if node not in gone.nodes],
+        missing={node: why for node, why in page.missing.items() if node not in gone.nodes},
+        follows=tuple(node for node in page.follows if node not in gone.nodes),
     )
-    return None if left == came else left
+    return None if left == page else left
 
 
-def _answer(row: Any, came: Came | None, gone: Gone, hits: Hits, linking: Linking) -> str | None:
+def _answer(row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking) -> str | None:
     """The answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
     if row.answer is None:
         return None
     old = answers.unpacked(row.answer)
     if came is None:  # a look-up; or posts of which the ledger does not know which
         return None if row.posts else _unnamed(row.answer, old, gone)
-    page = _page(came, gone)
+    page = _clean(came, gone)
     if page is None:
         return _unnamed(row.answer, old, gone)
     if row.kind == ReplyKind.HELD or not linking.plain:
         return None  # it can be made again of what is left
-    counts = hits.of(row.campaign)
-    here = [counts.get(key, 0) for key in page.ids]
-    targets = answers.weighed((node, here[place]) for place, node in page.pairs)
-    new = replace(old, posts=len(here), hits=sum(here), targets=list(targets), target_hits=list(targets.values()))
+    count = Recount(first=read.left.first)
+    linking.add(count, page._replace(follows=()), hits.of(row.campaign), row.part)  # the reading adds those itself
+    new = replace(
+        old, posts=count.posts, hits=count.hits, targets=[*count.targets], target_hits=[*count.targets.values()]
+    )
     return _unnamed(row.answer, new, gone)
 
 
