@@ -10,11 +10,12 @@ ONLY :=
 TINY :=
 RUNS :=
 
-.PHONY: demo test lint types format advisories chaos bench coverage notebooks lock clean help
+.PHONY: demo test test-rest test-all slow lint types format advisories chaos bench coverage notebooks lock clean help
 
 help:
 	@echo "make demo    crawl the mock X API, with all set-up"
-	@echo "make test    all tests, with all set-up"
+	@echo "make test    the quick tests, which cover every feature, with all set-up"
+	@echo "make test-all    all tests"
 	@echo "make lint types format    ruff; mypy --strict; ruff format"
 	@echo "make advisories    look up the locked packages among the advisories of pip's index"
 	@echo "make chaos   slower failure tests"
@@ -29,7 +30,17 @@ demo: $(VENV)/.core
 	@echo 'try:  $(BIN)/socialcrawl sql "select count(*) from post"'
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -n 3 --dist worksteal
+	$(BIN)/pytest -n 3 --dist worksteal -m "not slow and not chaos"
+
+test-rest: $(VENV)/.dev
+	$(BIN)/pytest -n 3 --dist worksteal -m "slow and not chaos"
+
+test-all: test test-rest
+
+# Which tests are slow is measured: on a quiet machine.
+slow: $(VENV)/.dev
+	$(BIN)/pytest -n 3 --dist worksteal --junitxml=.pytest_cache/durations.xml
+	$(BIN)/python .ci/slow.py .pytest_cache/durations.xml
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,16 @@ os.environ["XDG_STATE_HOME"] = STATE
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell does in the background; child processes inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text("utf-8").split())
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that slow.txt lists, file::function: `make test` leaves them to `make test-all`."""
+    for item in items:
+        if f"{item.path.name}::{item.originalname}" in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_unconfigure():

@@ -175,6 +175,19 @@ def test_files_and_functions_keep_their_measures():
     assert not {name: n for name, n in lengths.items() if n > 50}
 
 
+def test_each_test_that_is_left_to_make_test_all_is_there():
+    here = Path(__file__).parent
+    listed = (here / "slow.txt").read_text("utf-8").split()
+    known = {
+        f"{path.name}::{node.name}"
+        for path in here.glob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert listed == sorted(listed)
+    assert not set(listed) - known
+
+
 KINDS = {"collect", "track", "refresh", "sample"}
 KNOW_KINDS = ("kinds/", "sections/kinds.py", "lab/", "mock/")
 
