@@ -18,5 +18,5 @@ class Probing(Reading):
         return super().take(reply)
 
     def judged(self, activity: Activity) -> Outcome:
-        """The outcome of the probe by the campaign's rule."""
+        """Return the outcome of the probe by the campaign's rule."""
         return activity.outcome(self.pick, self.at, self.last, self.missing)

@@ -25,7 +25,7 @@ class Reading(Recount):
         self._anew = False
 
     def expired(self, reply: Reply, cursor: str | None) -> bool:
-        """Whether the cursor that was asked with is refused, and the list is to be read from its start: once.
+        """Return whether the cursor that was asked with is refused, and the list is to be read from its start: once.
 
         Posts of pages that come again count once: the store knows which the pick has read.
         """
@@ -51,7 +51,10 @@ class Reading(Recount):
         return self.missing is None
 
     def outcome(self) -> Outcome:
-        """Everything that was read of the node; a missing one has no value, no links and the mark that it had."""
+        """Return everything that was read of the node.
+
+        A missing one has no value, no links and the mark that it had.
+        """
         if self.missing is not None:
             pick = self.pick
             return Outcome(pick.n, pick.node, self.at, missing=self.missing, posts=self.posts, mark=pick.since)
@@ -68,7 +71,7 @@ class Reading(Recount):
         )
 
     def authors(self) -> Outcome:
-        """The outcome of a search: the authors found, in order, as targets without weight."""
+        """Return the outcome of a search: the authors found, in order, as targets without weight."""
         nodes = np.array(list(self.found), np.int64)
         return Outcome(
             self.pick.n,

@@ -17,7 +17,7 @@ ALIKE = Links()
 
 
 def mentioned(page: Page, numbers: Mapping[Who, int]) -> Mentioned:
-    """Whom the posts of a page mention, each once a post; the first mention counts."""
+    """Return whom the posts of a page mention, each once a post; the first mention counts."""
     found: dict[tuple[int, int], Mention] = {}
     for mention in page.mentions:
         found.setdefault((mention.post, numbers[mention.who]), mention)
@@ -33,7 +33,7 @@ def answer(
     *,
     repeats: Collection[int] = (),
 ) -> Answer:
-    """The page in nodes and counts.
+    """Return the page in nodes and counts.
 
     Args:
         page: what came.
@@ -64,7 +64,7 @@ def weigh_mentions(pairs: Mentioned, hits: Sequence[int], links: Links) -> Itera
 
 
 def everyone(page: Page) -> list[Who]:
-    """All accounts that a page names: authors, those it answers about, the mentioned, the missing."""
+    """Return all accounts that a page names: authors, those it answers about, the mentioned, the missing."""
     authors = dict.fromkeys(row.author for row in page.posts)
     return [
         *(Who(author, None) for author in authors),
@@ -77,7 +77,7 @@ def everyone(page: Page) -> list[Who]:
 
 
 def packed(kept: Answer) -> str:
-    """An answer as JSON."""
+    """Return an answer as JSON."""
     return orjson.dumps(
         [
             kept.posts,
@@ -92,7 +92,7 @@ def packed(kept: Answer) -> str:
 
 
 def unpacked(text: str) -> Answer:
-    """The answer that `packed` wrote; older ones have no mark, or end before whom the account follows."""
+    """Return the answer that `packed` wrote; older ones have no mark, or end before whom the account follows."""
     posts, hits, targets, target_hits, found, missing, *rest = orjson.loads(text)
     follows = tuple(rest[0]) if rest else ()
     mark = rest[1] if len(rest) > 1 else ""
@@ -147,18 +147,18 @@ def _rest(kept: Answer) -> list[Any]:
 
 
 def spans(mention: Mention) -> str | None:
-    """The parts of a post that count for a link, as JSON; None: the whole of it."""
+    """Return the parts of a post that count for a link, as JSON; None: the whole of it."""
     return orjson.dumps(mention.spans).decode() if mention.spans else None
 
 
 def headers(reply: Reply) -> str:
-    """The server's clock and limits of a reply as JSON."""
+    """Return the server's clock and limits of a reply as JSON."""
     return orjson.dumps(
         [reply.date, [[limit.left, limit.most, limit.resets, limit.daily] for limit in reply.limits]]
     ).decode()
 
 
 def from_headers(text: str | None) -> tuple[float | None, Sequence[Limit]]:
-    """The server's clock and limits that `headers` wrote."""
+    """Return the server's clock and limits that `headers` wrote."""
     date, limits = orjson.loads(text or "[null, []]")
     return date, [Limit(*limit) for limit in limits]

@@ -74,7 +74,7 @@ class Held:
         return max(self.reuse.hours, DAY) if asked.endpoint.endswith(FOR_A_DAY) else self.reuse.hours
 
     def strangers(self, nodes: Sequence[int], now: float) -> list[Who]:
-        """Those of some accounts whose profiles the database lacks, or has of too long ago."""
+        """Return those of some accounts whose profiles the database lacks, or has of too long ago."""
         since = iso(max(0.0, now - self.reuse.hours * HOUR))
         whos = {node: Who(key, username) for node, key, username in self._who.rows(nodes)}
         known = {row.node for row in self._by_id.rows([who.id for who in whos.values()]) if row.profile_at >= since}
@@ -103,7 +103,7 @@ class Held:
         return reply
 
     def _posts(self, known: Sequence[Any], since: str, now: float, key: tuple[int, int]) -> Reply | None:
-        """The newest page of posts, where the platform's last word was one and all of it is still here."""
+        """Return the newest page of posts, where the platform's last word was one and all of it is still here."""
         came = [row for row in known if row.kind in ANSWERED and row.arrived_at >= since]
         newest = max(came, key=lambda row: (row.arrived_at, row.id), default=None)
         if newest is None:
@@ -135,7 +135,7 @@ class Held:
         return count.make_answer(found=about, missing=page.missing, follows=follows, mark=page.mark)
 
     def _users(self, asked: Request, since: str, now: float) -> Reply | None:
-        """Those of the users whose profiles are young enough; the others have to be asked for."""
+        """Return those of the users whose profiles are young enough; the others have to be asked for."""
         heeded, rows = asked.params.get("opt_outs") != "no", []
         for lookup, named in ((self._by_id, asked.params.get("ids")), (self._by_name, asked.params.get("usernames"))):
             keys = [] if named is None else (named if lookup is self._by_id else named.lower()).split(",")
@@ -153,7 +153,7 @@ class Held:
         return Reply(ReplyKind.HELD, now, Answer(found=about, missing={**hidden, **silent, **same}), limits=[])
 
     def _whole(self, row: Any, since: str, *, heeded: bool) -> bool:
-        """Whether a profile is young enough, and says whether the posts can be read at all."""
+        """Return whether a profile is young enough, and says whether the posts can be read at all."""
         if self._facts.tells_protected:
             return bool(row.profile_at >= since and row.protected is not None)
         return bool(row.profile_at >= since and not (heeded and declines(row.description)))

@@ -15,7 +15,7 @@ from socialcrawl.store.tables import mention, post
 
 
 def links_of(settings: str) -> Links:
-    """What makes a link in a campaign, from its settings as the database has them (JSON)."""
+    """Return what makes a link in a campaign, from its settings as the database has them (JSON)."""
     whole = orjson.loads(settings)
     return Links.of(whole.get("crawl", {}).get("links", {}))
 

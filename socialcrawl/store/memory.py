@@ -48,7 +48,7 @@ class MemoryStore:
         self._shadows: dict[int, dict[str, float]] = {}  # by pick.n
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
-        """The nodes of accounts that a person names; see `SqlStore.enlist`."""
+        """Return the nodes of accounts that a person names; see `SqlStore.enlist`."""
         whos = [called(name) for name in usernames]
         claims = [self._accounts.by_name_only(name) for name in usernames]
         numbers = self._accounts.number(whos)
@@ -113,7 +113,7 @@ class MemoryStore:
         return list(self._ledger)
 
     def scored(self) -> Scored | None:
-        """What the estimators thought of the picks; see `shadows.scored`."""
+        """Return what the estimators thought of the picks; see `shadows.scored`."""
         return scored_of(self._history, self._shadows)
 
     def _keep(self, page: Page, now: str, repeats: frozenset[int]) -> Answer:
@@ -141,7 +141,7 @@ class _Accounts:
         self._profiled: dict[int, str] = {}
 
     def number(self, everyone: Iterable[Who]) -> dict[Who, int]:
-        """The number of each account; unknown ones get the next numbers, those with an id first."""
+        """Return the number of each account; unknown ones get the next numbers, those with an id first."""
         whos = list(dict.fromkeys(everyone))
         numbers = {}
         for who in whos:
@@ -157,7 +157,7 @@ class _Accounts:
         return numbers
 
     def by_name_only(self, username: str) -> int | None:
-        """The first account that was stored by this name and has no id still."""
+        """Return the first account that was stored by this name and has no id still."""
         named = self._by_handle.get(username.lower(), ())
         return min((node for node in named if self.known[node].id is None), default=None)
 

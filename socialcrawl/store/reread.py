@@ -62,7 +62,7 @@ class Reread:
             last = rows[-1].n
 
     def pages(self, first: int, last: int, *, every: bool = False) -> list[tuple[Any, StoredPage | None]]:
-        """The answers that served picks `first` to `last`, and what the ledger knows of each.
+        """Return the answers that served picks `first` to `last`, and what the ledger knows of each.
 
         Args:
             first: the number of a pick.
@@ -87,7 +87,7 @@ class Reread:
     def read(
         self, pages: Sequence[tuple[Any, StoredPage | None]], counts: Mapping[str, int]
     ) -> tuple[dict[int, Recount], set[int]]:
-        """The sums of each pick, and the picks of which the ledger does not know all posts."""
+        """Return the sums of each pick, and the picks of which the ledger does not know all posts."""
         # A page that was asked for twice, as the first answer was forgotten, counts once: as it came last.
         latest = {(row.n, row.part): page for row, page in pages}
         sums: dict[int, Recount] = {}
@@ -97,7 +97,7 @@ class Reread:
         return sums, {n for (n, _), page in latest.items() if page is None}
 
     def by_author(self, rows: Sequence[Any], count: Count) -> dict[int, Recount]:
-        """What picks have read, of which the ledger does not say: the accounts' posts that were there by then.
+        """Return what picks have read, of which the ledger does not say: the accounts' posts that were there by then.
 
         Args:
             rows: the picks.
@@ -125,7 +125,7 @@ class Reread:
         return found
 
     def links(self, first: int, last: int) -> dict[int, list[Any]]:
-        """The stored links of picks `first` to `last`, by pick.n, in order: (n, position, node, alpha)."""
+        """Return the stored links of picks `first` to `last`, by pick.n, in order: (n, position, node, alpha)."""
         mine = (link.c.campaign == self.campaign) & link.c.n.between(first, last)
         columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(mine)
         found: dict[int, list[Any]] = {}
@@ -138,7 +138,7 @@ class Reread:
         return self._texts.rows(ids)
 
     def count(self, ids: Sequence[str]) -> dict[str, int]:
-        """The occurrences in those posts that are stored, by id."""
+        """Return the occurrences in those posts that are stored, by id."""
         return {key: self.hits(*told) for key, _, _, *told in self.texts(ids)}
 
     def mentioned(self, ids: Sequence[str]) -> dict[str, list[int]]:

@@ -84,7 +84,7 @@ class _Anew:
         ])  # fmt: skip
 
     def _of(self, ids: Iterable[str]) -> dict[str, int]:
-        """The occurrences in posts, by id; those not counted before are counted and written."""
+        """Return the occurrences in posts, by id; those not counted before are counted and written."""
         wanted = dict.fromkeys(ids)
         fresh = [key for key in wanted if key not in self._counted]
         found = self.reread.count(fresh)
@@ -98,7 +98,7 @@ class _Anew:
 def _answer(
     row: Any, page: answers.StoredPage | None, counts: Mapping[str, int], linking: Linking, first: dict[str, int]
 ) -> str | None:
-    """The answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
+    """Return the answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
     if page is None or row.answer is None:
         return None
     old, read = answers.unpacked(row.answer), Recount(first=first)

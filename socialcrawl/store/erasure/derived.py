@@ -114,7 +114,7 @@ class Derived:
         )
 
     def _picks(self, campaign: int) -> list[Any]:
-        """The picks of a campaign that may have read posts that go, by the ledger or by their author."""
+        """Return the picks of a campaign that may have read posts that go, by the ledger or by their author."""
         authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)))
         author = outcome.c.node.in_(authors).label("author")
         columns = select(
@@ -175,7 +175,7 @@ class Derived:
         self.links += len(cut) + len(renewed)
 
     def _by_author(self, row: Any, hits: Any, linking: Linking) -> Read:
-        """What a pick read, where the ledger does not say: the author's posts that were there by then."""
+        """Return what a pick read, where the ledger does not say: the author's posts that were there by then."""
         mine = (post.c.author == row.node) & (post.c.fetched_at <= row.at)
         keys = list(self.connection.execute(select(post.c.id).where(mine)).scalars())
         places = {key: place for place, key in enumerate(keys)}

@@ -73,7 +73,7 @@ class Hits:
 
 
 def passed(connection: Connection, gone: Gone) -> Ledger:
-    """The whole ledger, read once in order of campaigns; nothing is written."""
+    """Return the whole ledger, read once in order of campaigns; nothing is written."""
     found, hits, linked = Ledger(), Hits(connection), linkings(connection)
     origins, last = _origins(connection), _last_answers(connection)
     for row in _rows(connection):
@@ -90,7 +90,7 @@ def passed(connection: Connection, gone: Gone) -> Ledger:
 
 
 def write(connection: Connection, ledger: Ledger) -> int:
-    """The number of rows of the ledger that were cleaned; they are written."""
+    """Return the number of rows of the ledger that were cleaned; they are written."""
     statement = updating(connection, request, CLEANED, "id")
     for begin in range(0, len(ledger.rows), CHUNK):
         rehearsal.write(statement, ledger.rows[begin : begin + CHUNK])
@@ -114,7 +114,7 @@ def _rows(connection: Connection) -> Iterator[Any]:
 
 
 def _origins(connection: Connection) -> dict[str, StoredPage]:
-    """The page that each held answer was made of, by digest: the newest of the platform's own."""
+    """Return the page that each held answer was made of, by digest: the newest of the platform's own."""
     held = (
         connection.execute(select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)).scalars().all()
     )
@@ -135,7 +135,7 @@ def _last_answers(connection: Connection) -> dict[tuple[int, int, int], int]:
 
 
 def linkings(connection: Connection) -> dict[int, Linking]:
-    """What makes a link in each campaign, by its number."""
+    """Return what makes a link in each campaign, by its number."""
     columns = select(table.c.id, table.c.settings, table.c.platform)
     rows = connection.execute(columns).all()
     return {row.id: Linking(connection, links_of(row.settings), row.platform) for row in rows}
@@ -155,7 +155,7 @@ def _add(read: dict[Key, Read], row: Any, page: StoredPage | None, gone: Gone, h
 def _cleaned(
     row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking
 ) -> tuple[Any, ...] | None:
-    """The new values of CLEANED for a row; None if it holds nothing that goes."""
+    """Return the new values of CLEANED for a row; None if it holds nothing that goes."""
     params, digest, cursor = asked(row, gone)
     page = None if came is None or row.kind == ReplyKind.HELD else _clean(came, gone)
     answer = _answer(row, came, gone, hits, read, linking=linking)
@@ -192,7 +192,7 @@ def asked(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
 
 
 def _names(param: str, key: str, endpoint: str, gone: Gone) -> bool:
-    """Whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
+    """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
     if param in IDS:
         return key in gone.ids
     whole = f"{key}@{host(endpoint)}" if param == "acct" and "@" not in key else key
@@ -219,7 +219,7 @@ def _clean(page: StoredPage, gone: Gone) -> StoredPage | None:
 
 
 def _answer(row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking) -> str | None:
-    """The answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
+    """Return the answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
     if row.answer is None:
         return None
     old = answers.unpacked(row.answer)
