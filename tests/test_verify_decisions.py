@@ -79,8 +79,6 @@ LIES = {
     "an account of a refresh": ("refresh", "picks", to_another, ("picks", "account")),
     "a score of a refresh": ("refresh", "picks", to_another_score, ("scores and features", "score")),
     "an account of a sample": ("sample", "picks", to_another, ("picks", "account")),
-    "whom a sample has drawn": ("sample", "sampled", lambda t: put(t[3], visits="77"), ("sampled", "visits")),
-    "what a track was told": ("track", "standings", lambda t: put(t[5], visits="77"), ("standings", "visits")),
     "a weight of a sample": ("sample", "sampled", lambda t: put(t[3], weight="0.5"), ("sampled", "weight")),
 }
 
