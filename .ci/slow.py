@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 LIST = Path(__file__).parent.parent / "tests" / "slow.txt"
-LONGEST = 1.6  # seconds
+LONGEST = 0.8  # seconds
 KEEP = (
     "test_golden_sequences.py::",
     "test_house.py::",

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from socialcrawl.permissions import file_mode
@@ -25,7 +25,8 @@ def replace_whole(path: Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def put(made: Path, folder: Path) -> None:

@@ -104,8 +104,11 @@ def _place(out: Path, key: str) -> Path:
 
 
 def _keep(path: Path, table: Table) -> None:
-    with replace_whole(path) as part:
-        write_parquet(part, table)
+    try:
+        with replace_whole(path) as part:
+            write_parquet(part, table)
+    except OSError as error:
+        raise SocialcrawlError(f"{path} cannot be written: {error}. Free space or give another place.") from error
 
 
 def _read(path: Path) -> Table:
