@@ -137,7 +137,7 @@ NOBODY: NDArray[np.int64] = np.empty(0, np.int64)
 NO_WEIGHT: NDArray[np.float64] = np.empty(0, np.float64)
 
 
-class Part:
+class RequestPart:
     """The second number of a request's key, where it is not the next page of the pick's first list.
 
     Pages of that list count from 1. Bluesky's lists can be longer than 998 pages.

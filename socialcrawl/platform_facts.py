@@ -116,7 +116,7 @@ DEFAULT = X
 BUILT_IN = {facts.name: facts for facts in (X, BLUESKY, MASTODON, WEB)}
 
 
-def find_facts(name: str) -> PlatformFacts:
+def find_platform_facts(name: str) -> PlatformFacts:
     """Return what is known of the platform called `name`.
 
     Raises:

@@ -13,7 +13,7 @@ from socialcrawl.documents import read_toml, toml_error
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Endpoint, Policy, Pool, Rule
 from socialcrawl.model import MILLS_PER_DOLLAR
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.resources import folder
 
 LONGEST = 366 * 86_400  # seconds of a window
@@ -91,7 +91,7 @@ class PolicyTable(Table):
 @cache
 def policy(platform: str) -> Policy:
     """Return the policy of a platform as the project, or the package that adds it, knows it."""
-    return policy_in(folder("config") / (find_facts(platform).policy or f"{platform}.toml"))
+    return policy_in(folder("config") / (find_platform_facts(platform).policy or f"{platform}.toml"))
 
 
 def policy_in(path: Path) -> Policy:

@@ -31,7 +31,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.model import LARGEST
 from socialcrawl.sections.asking import LimitsSection, SourceSection
 from socialcrawl.sections.crawling import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
-from socialcrawl.sections.kinds import BUILT_IN, DEFAULT, KindFacts, find_facts, list_foreign_keys
+from socialcrawl.sections.kinds import BUILT_IN, DEFAULT, KindFacts, find_kind_facts, list_foreign_keys
 from socialcrawl.sections.refreshing import RefreshSection
 from socialcrawl.sections.sampling import SampleSection
 from socialcrawl.sections.standing import NotifySection, ScheduleSection
@@ -72,7 +72,7 @@ def _database(given: Any) -> Where:
 
 def _check_kind(name: str) -> str:
     try:
-        return find_facts(name).name
+        return find_kind_facts(name).name
     except SettingsError as error:
         raise ValueError(str(error)) from error
 
@@ -116,7 +116,7 @@ class Settings(Section):
         if not isinstance(own, str):
             return read(given)
         try:
-            facts = find_facts(own)
+            facts = find_kind_facts(own)
         except SettingsError:  # which the field says
             return read(given)
         for kind, other in BUILT_IN.items():
@@ -136,7 +136,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        facts = find_facts(self.kind)
+        facts = find_kind_facts(self.kind)
         if facts.topical and "topic" not in self.model_fields_set:
             raise ValueError("topic is missing: `socialcrawl init` writes a file that has it")
         if idle := [name for name in facts.idle if getattr(self, name) != type(getattr(self, name))()]:
@@ -194,7 +194,7 @@ class Settings(Section):
         plain = CrawlSection().model_dump(mode="json")
         chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
         chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
-        facts, section = find_facts(self.kind), self.section
+        facts, section = find_kind_facts(self.kind), self.section
         if facts is not DEFAULT:
             chosen["kind"] = whole["kind"]
         foreign = list_foreign_keys(self.kind)
@@ -242,7 +242,9 @@ def read(path: Path) -> Settings:
     database = path.parent / settings.database if isinstance(settings.database, Path) else settings.database
     placed: dict[str, Any] = {"database": database, "seeds": seeds, "source": source}
     if (section := settings.section) is not None:
-        files = {key: path.parent / name for key in find_facts(settings.kind).files if (name := getattr(section, key))}
+        files = {
+            key: path.parent / name for key in find_kind_facts(settings.kind).files if (name := getattr(section, key))
+        }
         settings = settings.with_section(section.model_copy(update=files))
     return settings.model_copy(update=placed)
 
@@ -256,7 +258,7 @@ def stored(given: dict[str, Any], origin: str) -> Settings:
         SettingsError: with one line for each key that is wrong.
     """
     kind = given.get("kind", DEFAULT.name)
-    idle = {*(other for other in BUILT_IN if other != kind), *find_facts(kind).idle}
+    idle = {*(other for other in BUILT_IN if other != kind), *find_kind_facts(kind).idle}
     kept = {key: told for key, told in given.items() if key not in idle}
     if named := (seeds := kept.get("seeds") or {}).get("usernames"):
         kept["seeds"] = {**seeds, "usernames": [name for name in named if isinstance(name, str)]}
@@ -329,7 +331,7 @@ def _section(name: str) -> bool:
 def _nearest(place: list[str]) -> str:
     model: type[BaseModel] = Settings
     if len(place) > 1 and place[0] not in Settings.model_fields:  # the section of a kind that another package adds
-        model, place = find_facts(place[0]).section or Settings, place[1:]
+        model, place = find_kind_facts(place[0]).section or Settings, place[1:]
     for part in place[:-1]:
         if not part.isdigit():  # the place in a list
             kind = next(field.annotation for name, field in model.model_fields.items() if part in (name, field.alias))

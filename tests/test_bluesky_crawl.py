@@ -18,7 +18,7 @@ from socialcrawl.limits.planner import WindowPlanner
 from socialcrawl.mock.bluesky.people import LIST_KEY
 from socialcrawl.mock.changes import Lifetime
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
-from socialcrawl.model import Credential, Node, Part, Stop
+from socialcrawl.model import Credential, Node, RequestPart, Stop
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.run import Parts, run
 from socialcrawl.sources.bluesky.session import Session
@@ -162,7 +162,7 @@ def test_a_feed_is_left_where_the_time_that_counts_begins(sky):
     assert outcome.value == pytest.approx(worth(occurrences("person0", begin)[0]))
     assert [grant.request.key[1] for grant, _ in store.ledger() if grant.request.endpoint == FEED] == [
         1,
-        Part.REPEATED_PAGE + 1,
+        RequestPart.REPEATED_PAGE + 1,
     ]
 
 

@@ -27,7 +27,7 @@ from socialcrawl.mock.names import digests, user_ids
 from socialcrawl.mock.server import running
 from socialcrawl.mock.site.html import path_of
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Part
+from socialcrawl.model import RequestPart
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.resources import folder
 from socialcrawl.settings import checked
@@ -281,7 +281,9 @@ def test_every_platform_shows_the_same_graph(on, town, tmp_path):
     assert graph_in(on, tmp_path / "a.db") == reached(on.truth(), on.seeds)
     assert len(reached(on.truth(), on.seeds)) > 6
     assert statuses(report) - on.fine == {200}
-    page = f"part % {Part.REPEATED_PAGE}"  # of a page that was asked for twice; other requests have parts far off
+    page = (
+        f"part % {RequestPart.REPEATED_PAGE}"  # of a page that was asked for twice; other requests have parts far off
+    )
     read = sql(tmp_path / "a.db", f"select count(*), (select max({page}) from request where {page} < 1000) from post")
     if on.name == "web":
         assert read == [(len(reached(on.truth(), on.seeds)), 1)]
@@ -435,7 +437,7 @@ def test_a_cursor_that_grew_old_while_nobody_asked_costs_no_post(on, hours, town
         assert sql(
             tmp_path / "a.db",
             "select count(*) from request where cursor is not null and part = {}".format(
-                1 if on.name != "bluesky" else Part.REPEATED_PAGE + 1
+                1 if on.name != "bluesky" else RequestPart.REPEATED_PAGE + 1
             ),
         ) == [(1,)]
         old = {"fault": [{"kind": "expire", "requests": 3 if on.name == "bluesky" else 1}]}

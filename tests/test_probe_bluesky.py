@@ -8,7 +8,7 @@ from probing import HALF_A_YEAR, NOW, Asking, carried, last, of, recent, stamp, 
 
 from socialcrawl.liveness import Activity
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.model import Answer, Node, Part, Pick, Reply, Request, Who
+from socialcrawl.model import Answer, Node, Pick, Reply, Request, RequestPart, Who
 from socialcrawl.relevance import Topic
 from socialcrawl.sources.bluesky import parse
 from socialcrawl.sources.bluesky.source import FEED, PROFILES, BlueskySource
@@ -124,8 +124,8 @@ def test_the_newest_posts_are_later_parts_of_the_same_talk():
     requests, found = conversed(probe(ONE, TWO), BOTH, ok(active={1: SEEN}), ok())
     assert [(one.key, one.endpoint) for one in requests] == [
         ((4, 0), PROFILES),
-        ((4, Part.FAR_SECOND_LIST), FEED),
-        ((5, Part.FAR_SECOND_LIST), FEED),
+        ((4, RequestPart.FAR_SECOND_LIST), FEED),
+        ((5, RequestPart.FAR_SECOND_LIST), FEED),
     ]
     assert [one.params.get("id") for one in requests[1:]] == [did("ann"), did("bob")]
     assert [(one.value, one.missing, one.mark) for one in found.values()] == [(1.0, None, SEEN), (0.0, None, "")]
@@ -134,7 +134,12 @@ def test_the_newest_posts_are_later_parts_of_the_same_talk():
 def test_an_answer_that_the_database_has_is_no_sign_of_life():
     held = ok("held", found={1: did("ann")})
     requests, found = conversed(probe(ONE), held, BOTH, ok("held"), ok(active={1: SEEN}))
-    assert [one.key for one in requests] == [(4, 0), (4, 1), (4, Part.FAR_SECOND_LIST), (4, Part.FAR_SECOND_LIST + 1)]
+    assert [one.key for one in requests] == [
+        (4, 0),
+        (4, 1),
+        (4, RequestPart.FAR_SECOND_LIST),
+        (4, RequestPart.FAR_SECOND_LIST + 1),
+    ]
     assert found[4].value == 1.0
 
 

@@ -10,7 +10,7 @@ from storing import a_store, reopened
 from test_mock_world import START, posts_of
 
 from socialcrawl.mock.server import running
-from socialcrawl.model import Grant, Node, Part, Pick, unix
+from socialcrawl.model import Grant, Node, Pick, RequestPart, unix
 from socialcrawl.policies import policy
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.sources.bluesky.source import FEED, FOLLOWS, BlueskySource
@@ -151,7 +151,7 @@ class Asker:
     def asked(self, *ends):
         """How many requests of the last visit went to these endpoints; a page that was asked for twice is one."""
         told = [request for request, _ in self.told if request.endpoint.partition("?")[0].endswith(ends)]
-        return len({request.key[1] % Part.REPEATED_PAGE for request in told})
+        return len({request.key[1] % RequestPart.REPEATED_PAGE for request in told})
 
     def agrees(self, outcome, name, begin=0):
         """The outcome is what the rows say."""

@@ -19,7 +19,7 @@ from socialcrawl.apps.screen import Lines, Picture, progress
 from socialcrawl.build import build
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import Wanted
-from socialcrawl.kinds.base import Asked
+from socialcrawl.kinds.base import ReportRequest
 from socialcrawl.kinds.reporting import report
 from socialcrawl.mock.server import running
 from socialcrawl.run import run
@@ -34,14 +34,14 @@ from socialcrawl.words import roughly
 @pytest.fixture(scope="module")
 def found():
     with looking(crawled()) as traces:
-        return report(traces, "sample", Asked(sub=[OTHER, "no-such-word"]))
+        return report(traces, "sample", ReportRequest(sub=[OTHER, "no-such-word"]))
 
 
 @pytest.fixture(scope="module")
 def everyone():
     """What a sample knows that has read all that its walks can come to."""
     with looking(crawled(2_000)) as traces:
-        return report(traces, "sample", Asked(sub=[OTHER]))
+        return report(traces, "sample", ReportRequest(sub=[OTHER]))
 
 
 def topic():
@@ -128,14 +128,14 @@ def test_posts_that_searches_brought_are_not_counted_but_those_of_timelines(tmp_
             f"insert into post ({', '.join(names)}) select {', '.join(new.get(name, name) for name in names)} from post"
         )  # as often as all others, so that most of everybody's posts would be in French
     with looking(place) as traces:
-        found = report(traces, "sample", Asked(sub=["zebra", OTHER]))
+        found = report(traces, "sample", ReportRequest(sub=["zebra", OTHER]))
     assert found.subtopics["zebra"].value == 0.0
     assert found.subtopics[OTHER].value == pytest.approx(len(topic() & world().speakers(OTHER)) / len(topic()))
     assert "fr" not in found.languages
     with opened(place) as connection, connection.begin():  # an old ledger does not say which posts came
         connection.exec_driver_sql("update request set post_ids = null")
     with looking(place) as traces:
-        assert report(traces, "sample", Asked(sub=["zebra"])).subtopics["zebra"].value == 1.0
+        assert report(traces, "sample", ReportRequest(sub=["zebra"])).subtopics["zebra"].value == 1.0
 
 
 def test_languages_are_those_that_accounts_write_in_most_and_words_without_one_do_not_count(tmp_path):
@@ -220,10 +220,10 @@ def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
 
 def test_scripts_are_told_the_same_under_the_name_of_the_kind(found):
     with looking(crawled()) as traces:
-        plain = knowledge(report(traces, "sample", Asked(sub=[OTHER, "no-such-word"])))
+        plain = knowledge(report(traces, "sample", ReportRequest(sub=[OTHER, "no-such-word"])))
         assert knowledge(report(traces, "small")) == {}
         with pytest.raises(SettingsError, match="samples nothing: take --sub x out"):
-            report(traces, "small", Asked(sub=["x"]))
+            report(traces, "small", ReportRequest(sub=["x"]))
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["sampled"]["subtopics"][OTHER]["value"] == found.subtopics[OTHER].value
     assert plain["sampled"]["more"] == found.more > 0.0

@@ -23,7 +23,7 @@ from socialcrawl.apps.campaign import as_object, told, work
 from socialcrawl.apps.erasing import Manner, forget
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.base import Asked
+from socialcrawl.kinds.base import ReportRequest
 from socialcrawl.kinds.reporting import report
 from socialcrawl.kinds.track.report import crawl_of
 from socialcrawl.limits.budget import Caps
@@ -200,7 +200,7 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
     connection = connect(database)
     try:
         traces = Traces(connection)
-        found = report(traces, "campaign", Asked(10))
+        found = report(traces, "campaign", ReportRequest(10))
         times = [unix(at) for (at,) in rows(database, "select at from outcome")]
         assert found.now == max(times)
         assert found.then == pytest.approx((min(times) + max(times)) / 2)  # it is younger than its window

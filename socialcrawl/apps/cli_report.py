@@ -53,7 +53,7 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
     from socialcrawl.apps.query import choose_campaign  # noqa: PLC0415
     from socialcrawl.apps.report import show  # noqa: PLC0415
     from socialcrawl.clock import SystemClock  # noqa: PLC0415
-    from socialcrawl.kinds.base import Asked  # noqa: PLC0415
+    from socialcrawl.kinds.base import ReportRequest  # noqa: PLC0415
     from socialcrawl.kinds.collect.explain import unread  # noqa: PLC0415
     from socialcrawl.kinds.collect.steering import steering  # noqa: PLC0415
     from socialcrawl.kinds.reporting import report as told_of  # noqa: PLC0415
@@ -70,7 +70,7 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
         traces, now = Traces(connection), SystemClock().now()
-        missing, told = unread(traces, found.name), told_of(traces, found.name, Asked(top, now, sub))
+        missing, told = unread(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
         gained = steering(traces, found.name)
     show(
         plain(),

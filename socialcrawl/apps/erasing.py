@@ -17,7 +17,7 @@ from socialcrawl.clock import SystemClock
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.kinds.reporting import renew_snapshots
 from socialcrawl.model import iso
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.sources.web.urls import normalised
 from socialcrawl.store.address import Where
@@ -149,7 +149,7 @@ def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> 
     with opened(where, create=False) as connection:
         meant = platform_meant(connection, platform)
         order = ordered_on(connection, order, meant)
-    kind = "page" if find_facts(meant).pages else "user"
+    kind = "page" if find_platform_facts(meant).pages else "user"
     work = partial(forgetting.forget, order=order, now=now, platform=meant)
     return _work(where, _Erasure("forget", work, passed, kind), manner)
 
@@ -165,7 +165,7 @@ def ordered_on(connection: Any, order: Order, platform: str) -> Order:
     Raises:
         SettingsError: on that platform nobody can be called so; the message names the accounts that may be meant.
     """
-    if (facts := find_facts(platform)).numeric_ids:
+    if (facts := find_platform_facts(platform)).numeric_ids:
         return order
     told = Order(posts=order.posts, places=order.places, passed=order.passed)
     if facts.pages:

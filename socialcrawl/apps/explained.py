@@ -21,7 +21,7 @@ from socialcrawl.kinds.reporting import explain
 from socialcrawl.kinds.trace import Met
 from socialcrawl.kinds.track.report import Visited
 from socialcrawl.model import Act
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.store.address import Where
 from socialcrawl.store.traces import Led, Traces
 from socialcrawl.terminal import write_json
@@ -85,7 +85,7 @@ def _asked(where: Where, user: str, campaign: str | None) -> Any:
 
 
 def _story(told: Explanation) -> Iterator[str]:
-    pages = find_facts(told.platform).pages
+    pages = find_platform_facts(told.platform).pages
     who = told.user if pages else shown(told.user)
     who = who if told.names is None or told.node is None else _called(told, told.node)
     yield f"{who} in the campaign {told.campaign}"
@@ -187,7 +187,7 @@ def _links(told: Explanation, top: int) -> Table:
     best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
     title = f"who links to it ({len(best):,} of {len(told.links):,})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("page" if find_facts(told.platform).pages else "account", overflow="fold")
+    table.add_column("page" if find_platform_facts(told.platform).pages else "account", overflow="fold")
     for name in ("relevance", "alpha", "product", "decision"):
         table.add_column(name, justify="right")
     for link in best:

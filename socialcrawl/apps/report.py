@@ -19,7 +19,7 @@ from socialcrawl.kinds.track.report import Tracked
 from socialcrawl.limits.budget import dollars
 from socialcrawl.limits.policy import host, path
 from socialcrawl.model import MILLS_PER_DOLLAR, Reason
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.store.judgement import Judgement
 from socialcrawl.store.summary import Summary
@@ -100,7 +100,7 @@ def _why(why: str, platform: str) -> str:
     """Return why a seed could not be read, and which setting it is that excludes it."""
     if why != Reason.EXCLUDED:
         return why
-    if find_facts(platform).pages:
+    if find_platform_facts(platform).pages:
         return f"{why}: it is, or leads to, a host that [source] hosts does not name, or one of this machine's network"
     return f"{why}: [accounts] exclude names it"
 
@@ -177,7 +177,7 @@ def _found(console: Console, found: Summary) -> None:
 
 def _best(found: Summary) -> Table:
     table = Table(title="most relevant accounts", title_justify="left", box=None, pad_edge=False)
-    pages = find_facts(found.platform).pages
+    pages = find_platform_facts(found.platform).pages
     table.add_column("page" if pages else "account", overflow="fold")
     for name in ("relevance", "matches", "posts read", "step"):
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))

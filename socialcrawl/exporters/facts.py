@@ -13,7 +13,7 @@ from socialcrawl.exporters.choice import Choice
 from socialcrawl.exporters.hiding import Hiding
 from socialcrawl.kinds.registry import find_kind
 from socialcrawl.model import MILLS_PER_DOLLAR
-from socialcrawl.sections.kinds import DEFAULT, find_facts, list_foreign_keys
+from socialcrawl.sections.kinds import DEFAULT, find_kind_facts, list_foreign_keys
 from socialcrawl.store.counting import COUNTING
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
@@ -176,7 +176,7 @@ def tell_settings(given: dict[str, Any], hiding: Hiding | None = None) -> dict[s
     """
     told: dict[str, Any] = {}
     kind = given.get("kind", DEFAULT.name)
-    own = {} if find_facts(kind).section is None else {kind: None}
+    own = {} if find_kind_facts(kind).section is None else {kind: None}
     for section, names in {**TOLD, **own}.items():
         held = given.get(section)
         if isinstance(held, dict):

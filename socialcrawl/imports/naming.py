@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from socialcrawl.errors import SettingsError
 from socialcrawl.imports.columns import ROUNDED
 from socialcrawl.model import Who
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.store.nodes import called
 
@@ -77,7 +77,7 @@ class Naming:
 
 def site_of(name: str, who: Who) -> str:
     """Return the site of an account of the platform `name`; see `Naming.site`."""
-    told, facts = who.username or who.id or "", find_facts(name)
+    told, facts = who.username or who.id or "", find_platform_facts(name)
     if facts.pages:
         return urlsplit(told).hostname or ""
     return told.rpartition("@")[2].lower() if facts.federated and "@" in told else ""

@@ -39,7 +39,7 @@ def no_mark(_at: float) -> str:
     return ""
 
 
-class Asked(NamedTuple):
+class ReportRequest(NamedTuple):
     """What a report is asked for: how many accounts to list, the present (Unix seconds), words of sub-topics."""
 
     top: int = 15
@@ -143,7 +143,7 @@ class CrawlKind(ABC):
         del settings
         return 0.0
 
-    def report(self, traces: "Traces", whole: "Begun", asked: Asked) -> Any:
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> Any:
         """Return what a campaign knows beside the counts that all kinds have; None: nothing.
 
         Raises:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from socialcrawl.kinds.base import Asked, CrawlKind, remember_seeds
+from socialcrawl.kinds.base import CrawlKind, ReportRequest, remember_seeds
 from socialcrawl.kinds.registry import find_kind
 from socialcrawl.sections.kinds import COLLECT
 from socialcrawl.settings import stored
 from socialcrawl.store.sql import SqlStore
 from socialcrawl.store.traces import Begun, Traces
 
-ANYTHING = Asked()
+ANYTHING = ReportRequest()
 
 
 def kind_of_stored(whole: Begun) -> CrawlKind:
@@ -21,7 +21,7 @@ def kind_of_stored(whole: Begun) -> CrawlKind:
     return find_kind(whole.identity.get("kind", COLLECT.name))
 
 
-def report(traces: Traces, campaign: str | None = None, asked: Asked = ANYTHING) -> Any:
+def report(traces: Traces, campaign: str | None = None, asked: ReportRequest = ANYTHING) -> Any:
     """Return what a campaign (the newest, if none is named) knows beside counts; None: nothing.
 
     Raises:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from socialcrawl.platform_facts import BUILT_IN, DEFAULT, find_facts, list_platforms
+from socialcrawl.platform_facts import BUILT_IN, DEFAULT, find_platform_facts, list_platforms
 from socialcrawl.sections.values import FilePath, Positive, Section, Size, Variable
 from socialcrawl.sources.x.vocabulary import VOCABULARIES
 from socialcrawl.words import size
@@ -129,13 +129,15 @@ class SourceSection(Section):
     @property
     def variable(self) -> str | None:
         """The environment variable that holds the token of a campaign that has one; None: it asks without."""
-        return self.token_env or find_facts(self.platform).variable
+        return self.token_env or find_platform_facts(self.platform).variable
 
     @field_validator("base_url")
     @classmethod
     def _address(cls, url: str | None, given: ValidationInfo) -> str | None:
         platform = given.data.get("platform")  # None: it is not known
-        to_fill_in = url == "" and platform and find_facts(platform).federated  # a template's line: name your server
+        to_fill_in = (
+            url == "" and platform and find_platform_facts(platform).federated
+        )  # a template's line: name your server
         if url is not None and not to_fill_in and not _is_address(url):
             raise ValueError("write the address of a server, such as https://api.x.com or http://127.0.0.1:8000")
         return url

@@ -84,7 +84,7 @@ def list_foreign_keys(name: str) -> frozenset[str]:
     return frozenset(key for other in BUILT_IN.values() if other.name != name for key in other.crawl)
 
 
-def find_facts(name: str) -> KindFacts:
+def find_kind_facts(name: str) -> KindFacts:
     """Return what a campaign file has to know of the kind called `name`.
 
     Raises:

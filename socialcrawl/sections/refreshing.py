@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from socialcrawl.liveness import Activity
 from socialcrawl.model import LARGEST
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.refresh.rules import RefreshRules
 from socialcrawl.sections.values import Positive, Section, spanning
 from socialcrawl.words import seconds
@@ -100,7 +100,7 @@ class RefreshSection(Section):
 
     def rule(self, platform: str) -> str:
         """Return who is active on a platform, in the words of `active`, where it is left to us (2.1 and 3.2)."""
-        return find_facts(platform).active if self.active == AUTO else self.active
+        return find_platform_facts(platform).active if self.active == AUTO else self.active
 
     def within(self, platform: str) -> float | None:
         """Return how long ago somebody active has posted at most, seconds; None: whoever exists is active."""
@@ -109,11 +109,11 @@ class RefreshSection(Section):
 
     def activity(self, platform: str) -> Activity:
         """Return the rule by which a probe is judged on a platform."""
-        return Activity(self.within(platform), self.protected, untold=find_facts(platform).undated)
+        return Activity(self.within(platform), self.protected, untold=find_platform_facts(platform).undated)
 
     def steering(self, platform: str) -> tuple[str, str]:
         """Return the rank and the training set on a platform, where they are left to us (section 5 of the paper)."""
-        facts = find_facts(platform)
+        facts = find_platform_facts(platform)
         rank = facts.rank if self.rank == "auto" else self.rank
         training = "random" if self.fraction is not None and not self.check else facts.training
         return rank, training if self.training == "auto" else self.training

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from socialcrawl.model import LARGEST
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.sample.rules import WalkRules
 from socialcrawl.sections.values import FilePath, Positive, Section
 
@@ -133,4 +133,4 @@ class SampleSection(Section):
 
     def traps(self, platform: str) -> str:
         """Return what a walk must not be caught in, where that is left to us: the web has pages without end."""
-        return find_facts(platform).trap if self.trap == "auto" else self.trap
+        return find_platform_facts(platform).trap if self.trap == "auto" else self.trap

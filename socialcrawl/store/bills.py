@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, func, select
 
-from socialcrawl.model import ANSWERED, USEFUL, Part
+from socialcrawl.model import ANSWERED, USEFUL, RequestPart
 from socialcrawl.store.bulk import Lookup, among
 from socialcrawl.store.tables import post, request
 
@@ -36,7 +36,7 @@ def find_loose_pages(connection: Connection, campaign: int, most: int) -> list[t
     )
     pages = select(request.c.id, request.c.n, request.c.part).where(
         request.c.campaign == campaign,
-        request.c.part.between(2, Part.PAGES_END),
+        request.c.part.between(2, RequestPart.PAGES_END),
         request.c.kind.in_(USEFUL),
         request.c.posts > 0,
     )

@@ -2,7 +2,7 @@
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, func, literal_column, select
 
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.store.tables import account, mention, post
 
 
@@ -14,7 +14,7 @@ def counted(connection: Connection, platform: str) -> tuple[ColumnElement[str], 
         platform: of the posts.
     """
     columns = (post.c.text, post.c.lang, post.c.created_at, post.c.urls)
-    if not find_facts(platform).federated:
+    if not find_platform_facts(platform).federated:
         return columns  # its texts show names as they are
     together = func.json_group_array if connection.dialect.name == "sqlite" else func.json_agg
     names = select(cast(together(func.coalesce(account.c.platform_id, account.c.username)), Text))

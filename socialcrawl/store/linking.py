@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, select
 
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.recount import Link, Recount, find_repeats
 from socialcrawl.relevance import Hits, Links, within
 from socialcrawl.store.answers import StoredPage
@@ -31,7 +31,7 @@ class Linking:
     """
 
     def __init__(self, connection: Connection, links: Links, platform: str, hits: Hits | None = None) -> None:
-        self.links, self.hits, self.partial = links, hits, find_facts(platform).partial_mentions
+        self.links, self.hits, self.partial = links, hits, find_platform_facts(platform).partial_mentions
         self.plain = links.plain and not self.partial
         kinds = select(mention.c.post, mention.c.node, mention.c.kind, mention.c.spans)
         self._kinds = Lookup(connection, kinds.where(among(connection, mention.c.post)))

@@ -11,7 +11,7 @@ from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam,
 from socialcrawl.limits.likely import STORED, Typical
 from socialcrawl.limits.shape import Done, Roles, Stored
 from socialcrawl.limits.spread import ENOUGH, FEW, Spread, Sums, measure_spread
-from socialcrawl.model import STEPS, VISITS, Part, iso, unix
+from socialcrawl.model import STEPS, VISITS, RequestPart, iso, unix
 from socialcrawl.platform_facts import DEFAULT
 
 LEAST = 10  # observations that a mean has to rest on
@@ -230,7 +230,8 @@ def typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
     with connection.begin():
         since, spreads = _later(connection, name)
         pages = connection.execute(
-            text(_recent(PAGES, "r", since)), {"timeline": f"%{roles.timeline}%", "again": Part.REPEATED_PAGE} | since
+            text(_recent(PAGES, "r", since)),
+            {"timeline": f"%{roles.timeline}%", "again": RequestPart.REPEATED_PAGE} | since,
         ).all()
         accounts, gone = _one(connection, _recent(ACCOUNTS, "o", since), **since)
         steps, named = _one(connection, _recent(NAMED, "p", since), by_name=f"%{roles.by_name}", **since)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from socialcrawl.graph import COLUMNS
 from socialcrawl.model import USEFUL, Grant, Outcome, Page, PostRow, Received, Reply, Request, Who, iso
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.protocols import Batch
 from socialcrawl.store import answers
 from socialcrawl.store.bulk import Statement, adding, inserting, renewing
@@ -58,7 +58,7 @@ class Writes:
         self._number: Callable[[float], Any] = str if connection.dialect.name == "postgresql" else float
         self._outcome = inserting(connection, outcome, OUTCOME)
         self._link = inserting(connection, link, LINK)
-        self.facts = find_facts(platform)
+        self.facts = find_platform_facts(platform)
         self._partial, self._replaces = self.facts.partial_mentions, self.facts.replaces_posts
         self._post = inserting(connection, post, POST, RENEWED | (REWRITTEN if self._replaces else {}), "id")
         self._mention = inserting(connection, mention, MENTION if self._partial else MENTION[:3], "ignore")

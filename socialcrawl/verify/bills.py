@@ -8,7 +8,7 @@ from typing import Any
 from socialcrawl.errors import SettingsError
 from socialcrawl.limits.policy import Policy
 from socialcrawl.model import ReplyKind
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.policies import policy, policy_in
 from socialcrawl.store.bills import Answered, Fetched, find_loose_pages, read_bills
 from socialcrawl.store.database import Opened
@@ -60,7 +60,7 @@ class Bills:
         self._fetched, self._answered = Fetched(connection), Answered(connection)
         self._prices, self._why = _prices(story)
         self._erased = not whole or any_set(connection)  # whether questions may have gone
-        self._profiles = find_facts(story.begun.platform).profiles
+        self._profiles = find_platform_facts(story.begun.platform).profiles
         self._budgets = Budgets(connection, story, self._prices)
         self.budgets = self._budgets.check
 

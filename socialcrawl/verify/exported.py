@@ -22,7 +22,7 @@ from socialcrawl.exporters.restored import DECISIONS, TABLES, count_picks, resto
 from socialcrawl.imports.export_tables import count_rows, find_forms, read_table
 from socialcrawl.kinds.registry import find_kind
 from socialcrawl.model import MILLS_PER_DOLLAR, unix
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.sections.kinds import DEFAULT
 from socialcrawl.store.database import Opened
 from socialcrawl.store.linking import links_of
@@ -218,7 +218,7 @@ def _check_one(
 
 def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story, why: str | None) -> Lacking:
     links = links_of(orjson.dumps(dict(story.settings)).decode())
-    parts = find_facts(story.begun.platform).partial_mentions or bool(links.follows)
+    parts = find_platform_facts(story.begun.platform).partial_mentions or bool(links.follows)
     return Lacking(
         texts=HIDDEN if sheet["pseudonymised"] else TREE if told.get("judged_by_tree") else None,
         answers=ANSWERS,

@@ -11,7 +11,7 @@ from typing import Any
 from socialcrawl.errors import SettingsError
 from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, iso, unix
 from socialcrawl.plan import about
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.recount import Recount
 from socialcrawl.relevance import Topic, worth
 from socialcrawl.sources.focusing import NOBODY
@@ -77,7 +77,7 @@ class Outcomes:
 
     def __init__(self, connection: Opened, story: Story, lacking: Lacking = NOTHING) -> None:
         self.connection, self.story, self._lacking = connection, story, lacking
-        self._posts, self._facts = Posts(connection, story), find_facts(story.begun.platform)
+        self._posts, self._facts = Posts(connection, story), find_platform_facts(story.begun.platform)
         self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
         self._settings = story.stages[-1].settings
         self.place = "the first pick"  # where it is

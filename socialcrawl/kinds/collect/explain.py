@@ -19,7 +19,7 @@ from socialcrawl.graph import COLUMNS
 from socialcrawl.kinds.base import remember_seeds
 from socialcrawl.kinds.collect.make import choose_policy
 from socialcrawl.model import Act, Node, Pick, Reason, SameAs
-from socialcrawl.platform_facts import DEFAULT, find_facts
+from socialcrawl.platform_facts import DEFAULT, find_platform_facts
 from socialcrawl.protocols import NEVER, cut_history
 from socialcrawl.settings import Settings, checked
 from socialcrawl.sources.web.urls import normalised
@@ -119,7 +119,7 @@ def explain(traces: Traces, whole: Begun, user: str) -> Explanation:
         SettingsError: its settings are not understood.
     """
     user = user.strip().removeprefix("@")
-    if find_facts(whole.platform).pages:
+    if find_platform_facts(whole.platform).pages:
         user = normalised(user) or user
     held = traces.known(whole, user)
     if held is None or held.forgotten_at is not None:

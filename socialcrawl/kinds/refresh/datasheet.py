@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.words import pluralize
 
 RANKS = {
@@ -42,7 +42,7 @@ def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
 
 def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
     """Return the rank and the training set of a refresh, where they are left to us; see `RefreshSection.steering`."""
-    facts = find_facts(platform)
+    facts = find_platform_facts(platform)
     counted = refresh.get("fraction") is not None and not refresh.get("check")
     usual = facts.rank, "random" if counted else facts.training
     given = refresh["rank"], refresh["training"]
@@ -51,7 +51,7 @@ def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
 
 def _active(active: str, platform: str) -> str:
     """Whoever is active by a rule; see `RefreshSection.rule` for what is left to us."""
-    facts = find_facts(platform)
+    facts = find_platform_facts(platform)
     span = facts.active if active == "auto" else active
     if span == "exists":
         return "whoever exists"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.base import Asked, CrawlKind, Mark, Width, no_mark, one_each
+from socialcrawl.kinds.base import CrawlKind, Mark, ReportRequest, Width, no_mark, one_each
 from socialcrawl.kinds.refresh.make import make_refresh
 from socialcrawl.liveness import Activity
 from socialcrawl.platforms.platform import Platform
@@ -70,7 +70,7 @@ sample of it, but for the ones that were drawn by lot."""
         del settings
         return False
 
-    def report(self, traces: "Traces", whole: "Begun", asked: Asked) -> "Refreshed":
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "Refreshed":
         """See `CrawlKind.report`."""
         from socialcrawl.kinds.refresh.report import report_refresh  # noqa: PLC0415 - plans are made without SQLAlchemy
 

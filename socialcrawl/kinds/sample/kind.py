@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialcrawl.collect.seeds import Seeds
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.base import Asked, CrawlKind, Mark, Snapshot, Width, no_mark, one_each
+from socialcrawl.kinds.base import CrawlKind, Mark, ReportRequest, Snapshot, Width, no_mark, one_each
 from socialcrawl.kinds.sample.make import make_predicate, make_sample, make_wider_predicate
 from socialcrawl.platforms.platform import Platform
 from socialcrawl.sample.crawl import Sample
@@ -64,7 +64,7 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
 
-    def report(self, traces: "Traces", whole: "Begun", asked: Asked) -> "Sampled":
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "Sampled":
         """See `CrawlKind.report`."""
         from socialcrawl.kinds.sample.report import report_sample  # noqa: PLC0415 - plans are made without SQLAlchemy
 

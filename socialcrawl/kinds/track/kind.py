@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.collect.seeds import Seeds
-from socialcrawl.kinds.base import Asked, CrawlKind, Mark, Snapshot, Width, no_mark, one_each
+from socialcrawl.kinds.base import CrawlKind, Mark, ReportRequest, Snapshot, Width, no_mark, one_each
 from socialcrawl.kinds.track.make import make_track
 from socialcrawl.platforms.platform import Platform
 from socialcrawl.sections.kinds import TRACK
@@ -45,7 +45,7 @@ has read for what they wrote since, to some more often than to others,"""
         del platform
         return {"back": settings.track.p, "rest": settings.track.pause}
 
-    def report(self, traces: "Traces", whole: "Begun", asked: Asked) -> "Tracked":
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "Tracked":
         """See `CrawlKind.report`."""
         from socialcrawl.kinds.track.report import report_track  # noqa: PLC0415 - plans are made without SQLAlchemy
 

@@ -17,12 +17,12 @@ from socialcrawl.model import (
     Answer,
     Node,
     Outcome,
-    Part,
     Pick,
     Reason,
     Reply,
     ReplyKind,
     Request,
+    RequestPart,
     Unavailable,
     Who,
 )
@@ -147,7 +147,11 @@ class BlueskySource:
         last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
             yield from self._pages(
-                reading, ACTORS, {"query": query, **self._care}, pages=self.search_pages, first=Part.FAR_SECOND_LIST
+                reading,
+                ACTORS,
+                {"query": query, **self._care},
+                pages=self.search_pages,
+                first=RequestPart.FAR_SECOND_LIST,
             )
             reading.missing = reading.missing or Reason.PROTECTED  # of no account where some were found
         return {pick.n: reading.authors()}
@@ -184,7 +188,9 @@ class BlueskySource:
             asked = {"id": known, "filter": "posts_with_replies", **self.since, **after, **self._care}
             yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
             if reading.missing is None and pick.act != Act.RECRAWL:
-                yield from self._pages(reading, FOLLOWS, {"id": known}, pages=self.follows, first=Part.FAR_SECOND_LIST)
+                yield from self._pages(
+                    reading, FOLLOWS, {"id": known}, pages=self.follows, first=RequestPart.FAR_SECOND_LIST
+                )
         return {pick.n: reading.outcome()}
 
     def _inward(self, pick: Pick, who: Who) -> Talk:
@@ -207,12 +213,12 @@ class BlueskySource:
             return None
         if who.id is not None and not anyway:
             return who.id
-        return (yield from looked_at(reading, who, crowd, self._profiles, Part.SECOND_LOOK_UP))
+        return (yield from looked_at(reading, who, crowd, self._profiles, RequestPart.SECOND_LOOK_UP))
 
     def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
         """Return why an account has no profile: that is told to who asks for its posts, of which none is kept."""
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1", **self._care}
-        reply = yield Request((pick.n, Part.WHY_GONE), FEED, params, 1, self.policy.most(FEED, 1))
+        reply = yield Request((pick.n, RequestPart.WHY_GONE), FEED, params, 1, self.policy.most(FEED, 1))
         return Reason.TEMPORARY if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, Reason.UNKNOWN)
 
     def _pages(
@@ -244,11 +250,13 @@ class BlueskySource:
     def _found(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page of a search, with the posts of those only who do not mind."""
         n, part = asked.key
-        first = yield replace(asked, key=(n, Part.AUTHORS + part), params={**asked.params, "show": "authors"}, items=0)
+        first = yield replace(
+            asked, key=(n, RequestPart.AUTHORS + part), params={**asked.params, "show": "authors"}, items=0
+        )
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
             return first
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
-        found = yield from willing(n, Part.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        found = yield from willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
@@ -265,13 +273,13 @@ class BlueskySource:
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD) or not authors:
             return first
-        found = yield from willing(n, Part.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        found = yield from willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
         size = first.items or asked.items
         params = {**asked.params, "limit": str(size), "ids": _ids(found)}
         most = self.policy.most(FEED, size)
-        return (yield replace(asked, key=(n, Part.REPEATED_PAGE + part), params=params, items=size, most=most))
+        return (yield replace(asked, key=(n, RequestPart.REPEATED_PAGE + part), params=params, items=size, most=most))
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
         def judged(pick: Pick, reply: Reply) -> Outcome:
@@ -309,7 +317,7 @@ class BlueskySource:
         """
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", **self._care}
         cursor, size = None, 1
-        for part in range(Part.FAR_SECOND_LIST, Part.FAR_SECOND_LIST + ATTEMPTS):
+        for part in range(RequestPart.FAR_SECOND_LIST, RequestPart.FAR_SECOND_LIST + ATTEMPTS):
             asked = {**params, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
             reply = yield Request((pick.n, part), FEED, asked, size, self.policy.most(FEED, size))
             last = reply.answer.active.get(pick.node)

@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import Act, Node, Part, Pick, Reason, Reply, ReplyKind, Request, SameAs, Who, iso
+from socialcrawl.model import Act, Node, Pick, Reason, Reply, ReplyKind, Request, RequestPart, SameAs, Who, iso
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.relevance import fold
 from socialcrawl.sources.marks import Snowflakes
@@ -119,7 +119,9 @@ class MastodonSource:
             yield from self._pages(reading, self.home, TAG, {"hashtag": tag, **self._care}, pages=pages)
         if self.signed_in and not query.startswith("#") and reading.missing != Reason.TEMPORARY:
             asked = {"q": f'"{query}"' if is_plain(query) else query, "type": "statuses", **self._care}
-            yield from self._pages(reading, self.home, SEARCH, asked, pages=pages, first=Part.SECOND_LIST, by="offset")
+            yield from self._pages(
+                reading, self.home, SEARCH, asked, pages=pages, first=RequestPart.SECOND_LIST, by="offset"
+            )
         return {pick.n: reading.authors()}
 
     def _account(self, pick: Pick, who: Who) -> Talk:
@@ -130,7 +132,7 @@ class MastodonSource:
         if not names.legal(name):
             reading.missing = Reason.UNKNOWN
         elif (yield from self._look_up(reading, name, self.host(name), asked=self._probing)) == NO_INSTANCE:
-            yield from self._look_up(reading, name, self.home, Part.HOME_LOOK_UP, self._probing)
+            yield from self._look_up(reading, name, self.home, RequestPart.HOME_LOOK_UP, self._probing)
         if reading.missing == Reason.PROTECTED and pick.node in reading.found and self.activity.within is not None:
             reading.missing = None  # when it last posted is told all the same
         return {pick.n: reading.judged(self.activity)}
@@ -143,8 +145,8 @@ class MastodonSource:
             return {pick.n: reading.outcome()}
         first = yield from self._read(reading, name, self.host(name))
         if first is not None:
-            yield from self._read(reading, name, self.home, Part.HOME_LOOK_UP, first)
-            if reading.missing == Reason.UNKNOWN and first == Part.HOME_TIMELINE:
+            yield from self._read(reading, name, self.home, RequestPart.HOME_LOOK_UP, first)
+            if reading.missing == Reason.UNKNOWN and first == RequestPart.HOME_TIMELINE:
                 reading.missing = Reason.PROTECTED  # its own instance knows it
         return {pick.n: reading.outcome()}
 
@@ -160,9 +162,11 @@ class MastodonSource:
         timeline = {**asked, **self._span, **since}
         pages = self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user, first=first + 1)
         if (yield from pages):
-            return Part.HOME_TIMELINE
+            return RequestPart.HOME_TIMELINE
         if reading.missing is None and reading.pick.act != Act.RECRAWL:
-            yield from self._pages(reading, host, FOLLOWING, asked, pages=self.follows, first=first + Part.SECOND_LIST)
+            yield from self._pages(
+                reading, host, FOLLOWING, asked, pages=self.follows, first=first + RequestPart.SECOND_LIST
+            )
         return None
 
     def _look_up(

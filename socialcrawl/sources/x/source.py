@@ -8,7 +8,7 @@ from math import ceil, floor
 
 from socialcrawl.limits.policy import Policy
 from socialcrawl.liveness import Activity
-from socialcrawl.model import Act, Node, Outcome, Part, Pick, Reason, Reply, ReplyKind, Request, Who, unix
+from socialcrawl.model import Act, Node, Outcome, Pick, Reason, Reply, ReplyKind, Request, RequestPart, Who, unix
 from socialcrawl.protocols import Batch, Talk
 from socialcrawl.sources.looking import known_as, looked_up, mentioners, why
 from socialcrawl.sources.marks import Snowflakes
@@ -153,7 +153,7 @@ class XSource:
         """Return whom the account follows. A list that cannot be had now leaves what was read of the posts."""
         cursor: str | None = None
         page = self.policy.endpoint(FOLLOWING).page if self.follows else 0
-        left, part = self.follows * page, Part.SECOND_LIST
+        left, part = self.follows * page, RequestPart.SECOND_LIST
         while left > 0:
             size = min(page, left)
             params = {"id": known, "user.fields": USER_FIELDS, "max_results": str(size)}

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, func, or_, select
 
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.store.tables import account
 
 MOST = 10  # accounts that are listed
@@ -14,7 +14,7 @@ def alike(connection: Connection, platform: str, name: str, most: int = MOST) ->
     Of a platform whose names have no such parts, none. The case does not count. Called without a transaction.
     """
     low = name.strip().removeprefix("@").lower()
-    facts = find_facts(platform)
+    facts = find_platform_facts(platform)
     if not low or not (facts.omitted_from or facts.pages):
         return []
     if facts.pages:

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
 from socialcrawl.model import Act, Reason
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.relevance import worth
 from socialcrawl.store import tables
 from socialcrawl.store.answers import StoredPage
@@ -87,7 +87,7 @@ class Derived:
     def _unmarked(self) -> None:
         """Empty the marks of visits that may be the id of a post that goes; those of other platforms are instants."""
         used = self.connection.execute(select(tables.campaign.c.platform).distinct()).scalars()
-        marking = [name for name in used if find_facts(name).post_marks]
+        marking = [name for name in used if find_platform_facts(name).post_marks]
         if not marking:
             return
         here = select(account.c.node).where(account.c.platform.in_(marking))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, Connection, MetaData, Select, Table, Text, or_, select, union
 
 from socialcrawl.model import SAME_AS, Node, SameAs
-from socialcrawl.platform_facts import PlatformFacts, find_facts
+from socialcrawl.platform_facts import PlatformFacts, find_platform_facts
 from socialcrawl.store.bulk import inserting
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.orders import WHY, Order
@@ -55,7 +55,7 @@ class Gone:
     @property
     def facts(self) -> PlatformFacts:
         """What the platform is like."""
-        return find_facts(self.platform) if self.platform else OF_ALL
+        return find_platform_facts(self.platform) if self.platform else OF_ALL
 
     @property
     def brief(self) -> dict[str, str]:

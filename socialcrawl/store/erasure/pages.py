@@ -7,7 +7,7 @@ import orjson
 from sqlalchemy import Connection, delete, exists, select, update
 
 from socialcrawl.model import AccountRow, Page, PostRow, Reason, Who
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.store.erasure.found import Gone
 from socialcrawl.store.erasure.keyed import keyed
 from socialcrawl.store.erasure.ledger import asked
@@ -99,7 +99,7 @@ class Barring:
     """
 
     def __init__(self, connection: Connection, platform: str) -> None:
-        self.connection, self.platform, self._facts = connection, platform, find_facts(platform)
+        self.connection, self.platform, self._facts = connection, platform, find_platform_facts(platform)
         self._any: bool | None = None
 
     def of(self, page: Page, now: str) -> Barred:

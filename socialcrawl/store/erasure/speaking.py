@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 import orjson
 
-from socialcrawl.platform_facts import find_facts
+from socialcrawl.platform_facts import find_platform_facts
 from socialcrawl.store.erasure.pointing import AT, DID, holders, page, post_named
 from socialcrawl.store.erasure.texts import calls, leads
 
@@ -112,7 +112,11 @@ def match(answer: Answer, sought: Sought) -> str | None:
 
 def numbers(answer: Answer, sought: Sought) -> set[tuple[str, str]]:
     """Return the (server, number) that accounts of a federated platform which are sought have in an answer."""
-    if answer.platform != sought.platform or not find_facts(sought.platform).federated or not _may(answer, sought):
+    if (
+        answer.platform != sought.platform
+        or not find_platform_facts(sought.platform).federated
+        or not _may(answer, sought)
+    ):
         return set()
     with suppress(orjson.JSONDecodeError):
         return {
@@ -237,7 +241,7 @@ def _bare(answer: Answer, sought: Sought) -> Iterator[str]:
         with suppress(ValueError):
             if _linked(urljoin(answer.url, told.strip()), sought):
                 yield "link"
-    if answer.platform != sought.platform or find_facts(answer.platform).pages:
+    if answer.platform != sought.platform or find_platform_facts(answer.platform).pages:
         return
     words = {*QUOTED.findall(body), *NUMBER.findall(body)}
     if not words.isdisjoint(sought.keys):
@@ -250,7 +254,7 @@ def _asked(answer: Answer, sought: Sought) -> bool:
     """Return whether the address that was asked names whom is sought."""
     if answer.platform != sought.platform:
         return False
-    if find_facts(answer.platform).pages:
+    if find_platform_facts(answer.platform).pages:
         return _linked(answer.url, sought)
     try:
         parts = urlsplit(answer.url)
