@@ -105,6 +105,7 @@ def _place(out: Path, key: str) -> Path:
 
 def _keep(path: Path, table: Table) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with replace_whole(path) as part:
             write_parquet(part, table)
     except OSError as error:
